@@ -1,0 +1,1 @@
+"""TensorFlow-1.x-style graphs and sessions."""

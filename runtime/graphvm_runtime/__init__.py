@@ -1,0 +1,1 @@
+"""The virtual machine that runs GraphVM graphs; needs nothing of `graphvm`."""
