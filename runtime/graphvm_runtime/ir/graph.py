@@ -1,0 +1,324 @@
+"""The one representation of a program: Node, Graph, Function.
+
+`graphvm.Graph` builds these nodes, the compiler rewrites them. All are frozen: a pass makes new
+ones. Nodes refer to each other by name, so a loop of TF1's dataflow primitives can be written down.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from types import CodeType, MappingProxyType
+from typing import TypeAlias
+
+from graphvm_runtime.device_spec import ANY, DeviceSpec
+from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ops.registry import Attrs, AttrValue, FuncRef, OpDef
+from graphvm_runtime.shapes import TensorType
+
+# The user's own line: a code object and an instruction offset (the line is worked out only when
+# it is shown), or the text itself where it came from a file or another process.
+Source: TypeAlias = tuple[CodeType, int] | str
+
+BACK_EDGE_OPS = frozenset({"NextIteration", "RefNextIteration"})
+
+
+def source_text(source: Source) -> str:
+    """`model.py:42, in layer`; empty where it is not known."""
+    if isinstance(source, str):
+        return source
+    code, offset = source
+    position = next(islice(code.co_positions(), offset // 2, None), None)
+    line = position[0] if position and position[0] is not None else code.co_firstlineno
+    return f"{code.co_filename}:{line}, in {code.co_name}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Endpoint:
+    """Output `index` of the node called `node`; prints as `x:0`."""
+
+    node: str
+    index: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.node}:{self.index}"
+
+    __repr__ = __str__
+
+
+def endpoint(text: str) -> Endpoint:
+    """The endpoint written `x:1`, or `x` for output 0. Raises GraphError for a control input."""
+    if text.startswith("^"):
+        raise GraphError(f"{text!r} is a control input, not a tensor")
+    name, colon, index = text.rpartition(":")
+    if colon and index.isdigit():
+        return Endpoint(name, int(index))
+    return Endpoint(text, 0)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Node:
+    """One operation of a graph; equal means identical.
+
+    Attributes:
+        inputs: data inputs, lists laid out flat.
+        after: names of the nodes that must have run before (control inputs), without duplicates.
+        attrs: every declared attribute, and `_class`, `_output_shapes` and the like.
+        outputs: types of the outputs as far as they are known.
+        source: the user's own line that made it.
+    """
+
+    name: str
+    op: OpDef
+    inputs: tuple[Endpoint, ...]
+    after: tuple[str, ...]
+    attrs: Attrs
+    outputs: tuple[TensorType, ...]
+    device: DeviceSpec = ANY
+    source: Source = ""
+
+    def __repr__(self) -> str:
+        return f"<Node {self.signature()}>"
+
+    def signature(self) -> str:
+        """`mul_1 = Mul(x:0, w:0): f32[3]`."""
+        inputs = [str(e) for e in self.inputs] + [f"^{n}" for n in self.after]
+        outputs = ", ".join(map(str, self.outputs))
+        return f"{self.name} = {self.op.name}({', '.join(inputs)}): {outputs or '()'}"
+
+    def functions(self) -> Iterator[FuncRef]:
+        """Functions that its attributes name."""
+        for value in self.attrs.values():
+            if isinstance(value, FuncRef):
+                yield value
+            elif isinstance(value, tuple):
+                yield from (v for v in value if isinstance(v, FuncRef))
+
+    def changed(
+        self,
+        *,
+        name: str | None = None,
+        op: OpDef | None = None,
+        inputs: Iterable[Endpoint] | None = None,
+        after: Iterable[str] | None = None,
+        attrs: Attrs | None = None,
+        outputs: Iterable[TensorType] | None = None,
+        device: DeviceSpec | None = None,
+    ) -> Node:
+        """A copy with some fields changed."""
+        return Node(
+            self.name if name is None else name,
+            self.op if op is None else op,
+            self.inputs if inputs is None else tuple(inputs),
+            self.after if after is None else tuple(dict.fromkeys(after)),
+            self.attrs if attrs is None else attrs,
+            self.outputs if outputs is None else tuple(outputs),
+            self.device if device is None else device,
+            self.source,
+        )
+
+    def with_attrs(self, **attrs: AttrValue) -> Node:
+        """A copy with some attributes set."""
+        return self.changed(attrs=MappingProxyType({**self.attrs, **attrs}))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Graph:
+    """Nodes in topological order over data and control edges, back edges of loops left out.
+
+    Attributes:
+        nodes: each name once.
+        library: functions by name, bodies of `If`, `While` and calls.
+        producer: TensorFlow's `versions.producer` of the file that it came from.
+        min_consumer: likewise.
+    """
+
+    nodes: tuple[Node, ...]
+    library: Mapping[str, Function] = field(default_factory=dict)
+    producer: int = 0
+    min_consumer: int = 0
+
+    def __repr__(self) -> str:
+        return f"<Graph of {len(self.nodes)} nodes, {len(self.library)} functions>"
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Node]:
+        """Nodes by name."""
+        return {n.name: n for n in self.nodes}
+
+    @cached_property
+    def users(self) -> Mapping[str, tuple[str, ...]]:
+        """For each node the nodes that take one of its outputs or come after it."""
+        out: dict[str, list[str]] = {n.name: [] for n in self.nodes}
+        for node in self.nodes:
+            for name in dict.fromkeys([*(e.node for e in node.inputs), *node.after]):
+                out[name].append(node.name)
+        return {k: tuple(v) for k, v in out.items()}
+
+    def type_of(self, end: Endpoint) -> TensorType:
+        """Type of an endpoint."""
+        return self.by_name[end.node].outputs[end.index]
+
+    def function(self, ref: FuncRef) -> Function:
+        """The function that an attribute names. Raises GraphError when it is not there."""
+        found = self.library.get(ref.name)
+        if found is None:
+            raise GraphError(f"the library has no function {ref.name!r}")
+        return found
+
+    def with_nodes(self, nodes: Iterable[Node]) -> Graph:
+        """The same graph with other nodes, put in order."""
+        return replace(self, nodes=tuple(ordered(nodes)))
+
+    def with_library(self, library: Mapping[str, Function]) -> Graph:
+        """The same graph with another library."""
+        return replace(self, library=library)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Function:
+    """A named graph with parameters and results.
+
+    Attributes:
+        params: outputs 0 of the `_Arg` nodes of the body, in order; their names are the
+            argument names.
+        results: what it returns.
+        result_names: one for each result.
+        control: nodes that run whether or not a result needs them (`control_ret`).
+        body: its nodes; `body.library` is empty, functions are found in the outer graph's library.
+        attrs: attributes of the FunctionDef, `_noinline` and the like.
+    """
+
+    name: str
+    params: tuple[Endpoint, ...]
+    results: tuple[Endpoint, ...]
+    result_names: tuple[str, ...]
+    body: Graph
+    control: tuple[str, ...] = ()
+    attrs: Attrs = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        takes = ", ".join(f"{e.node}: {self.body.type_of(e)}" for e in self.params)
+        gives = ", ".join(str(self.body.type_of(e)) for e in self.results)
+        return f"<Function {self.name}({takes}) -> ({gives})>"
+
+    @property
+    def param_types(self) -> tuple[TensorType, ...]:
+        """Types of the parameters."""
+        return tuple(self.body.type_of(e) for e in self.params)
+
+    @property
+    def result_types(self) -> tuple[TensorType, ...]:
+        """Types of the results."""
+        return tuple(self.body.type_of(e) for e in self.results)
+
+
+def ordered(nodes: Iterable[Node]) -> list[Node]:
+    """Nodes in topological order, stable: a node keeps its place where the edges allow it.
+
+    Back edges (inputs from `NextIteration`) do not count.
+
+    Raises:
+        GraphError: an input is missing, or there is a circle that is no loop.
+    """
+    given = list(nodes)
+    by_name = {n.name: n for n in given}
+    out: list[Node] = []
+    state: dict[str, int] = {}  # 1: being visited, 2: done
+    for root in given:
+        if root.name in state:
+            continue
+        stack: list[tuple[Node, Iterator[str]]] = [(root, iter(_before(root)))]
+        state[root.name] = 1
+        while stack:
+            node, rest = stack[-1]
+            for name in rest:
+                seen = state.get(name)
+                if seen == 2:
+                    continue
+                below = by_name.get(name)
+                if below is None:
+                    raise GraphError(
+                        f"node {node.name!r} takes {name!r}, which is not in the graph",
+                        node=node.signature(),
+                    )
+                if below.op.name in BACK_EDGE_OPS and node.op.name in ("Merge", "RefMerge"):
+                    continue
+                if seen == 1:
+                    raise GraphError(
+                        f"nodes {node.name!r} and {name!r} are on a circle that is no while loop",
+                        node=node.signature(),
+                    )
+                state[name] = 1
+                stack.append((below, iter(_before(below))))
+                break
+            else:
+                stack.pop()
+                state[node.name] = 2
+                out.append(node)
+    return out
+
+
+def _before(node: Node) -> list[str]:
+    return [e.node for e in node.inputs] + list(node.after)
+
+
+def reachable(
+    by_name: Mapping[str, Node], roots: Iterable[str], cut: frozenset[str] | set[str] = frozenset()
+) -> list[Node]:
+    """Nodes that `roots` need, in topological order; nodes in `cut` are kept out with all above.
+
+    Raises:
+        GraphError: a name is not in the graph.
+    """
+    out: list[Node] = []
+    state: dict[str, int] = {}
+    pending = deque(roots)
+    while pending:
+        root = pending.popleft()
+        if root in state or root in cut:
+            continue
+        if root not in by_name:
+            raise GraphError(f"the graph has no operation {root!r}")
+        stack: list[tuple[Node, Iterator[str]]] = []
+        node = by_name[root]
+        state[root] = 1
+        stack.append((node, iter(_before(node))))
+        while stack:
+            node, rest = stack[-1]
+            for name in rest:
+                if name in state or name in cut:
+                    if state.get(name) == 1 and by_name[name].op.name not in BACK_EDGE_OPS:
+                        # only a back edge may close a circle
+                        if node.op.name not in ("Merge", "RefMerge"):
+                            raise GraphError(
+                                f"nodes {node.name!r} and {name!r} are on a circle "
+                                "that is no while loop",
+                                node=node.signature(),
+                            )
+                    continue
+                below = by_name.get(name)
+                if below is None:
+                    raise GraphError(
+                        f"node {node.name!r} takes {name!r}, which is not in the graph",
+                        node=node.signature(),
+                    )
+                if below.op.name in BACK_EDGE_OPS and node.op.name in ("Merge", "RefMerge"):
+                    pending.append(name)
+                    continue
+                state[name] = 1
+                stack.append((below, iter(_before(below))))
+                break
+            else:
+                stack.pop()
+                state[node.name] = 2
+                out.append(node)
+    return out
+
+
+def renamed(ends: Sequence[Endpoint], new: Mapping[Endpoint, Endpoint]) -> tuple[Endpoint, ...]:
+    """Endpoints with some of them exchanged."""
+    return tuple(new.get(e, e) for e in ends)
