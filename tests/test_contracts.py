@@ -1,4 +1,4 @@
-"""Every import contract of `pyproject.toml` is kept, and each is seen to fail on one forbidden line.
+"""Every import contract of `pyproject.toml` is kept, and each is seen to fail on one line.
 
 A contract that could never fail protects nothing: a module renamed, or a floor left out, makes one
 silently empty. So both packages are copied, one line is added, and exactly one contract must break.
@@ -19,6 +19,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 DOORS = {"ir", "ops", "engine", "checkpoint", "protos", "register"}
 GROUND = {"errors", "config", "dtypes", "shapes", "device_spec", "trace"}
+LINTER = "from importlinter.cli import lint_imports_command as main; main()"
 VERDICT = re.compile(r"^(.+) (KEPT|BROKEN)", re.MULTILINE)
 
 
@@ -93,8 +94,7 @@ def contract(name: str) -> dict[str, Any]:
 def broken_contracts(tree: Path) -> set[str]:
     """Runs the project's contracts on a tree; fails on anything but verdicts on all of them."""
     done = subprocess.run(
-        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as m; m()"]
-        + ["--no-logo", "--config", str(tree / "pyproject.toml")],
+        [sys.executable, "-c", LINTER, "--no-logo", "--config", str(tree / "pyproject.toml")],
         cwd=tree,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tree), str(tree / "runtime")])},
         capture_output=True,
