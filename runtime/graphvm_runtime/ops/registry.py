@@ -42,6 +42,7 @@ class Effects(IntFlag):
     BLOCKING = 2  # may wait for another op, step or process
     HOST = 4  # touches files, the network or the user's own code
     RANDOM = 8  # draws from a stream of the session
+    READS = 16  # with STATEFUL: looks at state and leaves it as it is, so it may be left out
 
 
 PURE = Effects.PURE
@@ -49,6 +50,7 @@ STATEFUL = Effects.STATEFUL
 BLOCKING = Effects.STATEFUL | Effects.BLOCKING
 HOST = Effects.STATEFUL | Effects.HOST
 RANDOM = Effects.STATEFUL | Effects.RANDOM
+READS = Effects.STATEFUL | Effects.READS
 
 REQUIRED: Final = object()  # default of an attribute that must be given
 
@@ -148,7 +150,7 @@ class ShapeContext:
         self.dtypes = dtypes
 
     def vector(self, index: int) -> tuple[Dim, ...] | None:
-        """Input `index` as a shape: known where its value is, of unknown dims where only its length is."""
+        """Input `index` as a shape; of unknown dimensions where only its length is known."""
         value = self.resolver.value(index)
         if isinstance(value, tuple):
             return value
@@ -184,6 +186,7 @@ class ShapeContext:
 
 ShapeFn: TypeAlias = Callable[[ShapeContext], Sequence[Shape]]
 ValueFn: TypeAlias = Callable[[ShapeContext], "Value | None"]
+HandleFn: TypeAlias = Callable[[ShapeContext, int], "TensorType | None"]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -194,6 +197,8 @@ class OpDef:
         name: TensorFlow's name.
         shape: output shapes from input shapes, attributes and small values.
         value: partial value of output 0; only small integer ops that shapes depend on have it.
+        handle: type of what lies behind a resource or variant output: of a variable's value, of a
+            list's elements.
         effects: what passes may not do with it.
         commutative: inputs may be swapped.
         internal: never written to files.
@@ -206,6 +211,7 @@ class OpDef:
     attrs: Mapping[str, AttrDef]
     shape: ShapeFn
     value: ValueFn | None = None
+    handle: HandleFn | None = None
     effects: Effects = PURE
     commutative: bool = False
     internal: bool = False
@@ -329,9 +335,7 @@ def lookup(name: str) -> OpDef:
     """
     found = _OPS.get(name)
     if found is None:
-        raise GraphError(
-            f"no op is called {name!r}", do="register it, or check the name of the op"
-        )
+        raise GraphError(f"no op is called {name!r}", do="register it, or check the name of the op")
     return found
 
 
@@ -352,6 +356,7 @@ def define(
     *,
     shape: ShapeFn,
     value: ValueFn | None = None,
+    handle: HandleFn | None = None,
     effects: Effects = PURE,
     commutative: bool = False,
     constraints: Iterable[str] = (),
@@ -362,9 +367,16 @@ def define(
     Args:
         name: TensorFlow's name; a leading underscore makes it internal.
         signature: `"x: T, y: T -> z: T"`; types are names of element types or of attributes,
-            `N*T` is N tensors of type T, `*Tlist` a tensor for each type in Tlist, `ref T` a reference.
+            `N*T` is N tensors of type T, `*Tlist` a tensor for each type in Tlist, `ref T` a
+            reference.
         attrs: declared attributes.
         shape: the shape function.
+        value: the value function, of small integer ops.
+        handle: the type behind a resource or list output.
+        effects: what passes may not do with it.
+        commutative: whether inputs may be swapped.
+        constraints: numbered rules that the shape function checks.
+        doc: what it computes, in one line.
 
     Raises:
         GraphError: the name is taken.
@@ -380,6 +392,7 @@ def define(
         attrs=declared,
         shape=shape,
         value=value,
+        handle=handle,
         effects=effects,
         commutative=commutative,
         internal=name.startswith("_"),
@@ -451,9 +464,7 @@ def function_attr(default: AttrValue = REQUIRED) -> AttrDef:
     return AttrDef("func", default)
 
 
-def list_of(
-    kind: str, default: AttrValue = REQUIRED, minimum: int | None = None
-) -> AttrDef:
+def list_of(kind: str, default: AttrValue = REQUIRED, minimum: int | None = None) -> AttrDef:
     """A list attribute of `int float bool string shape tensor func`; values are tuples."""
     return AttrDef(f"list({kind})", default, None, minimum)
 

@@ -1,0 +1,68 @@
+"""Control flow and calls whose bodies are functions. The machine runs them: no kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphvm_runtime.ops.registry import (
+    PURE,
+    STATEFUL,
+    ShapeContext,
+    define,
+    function_attr,
+    integer,
+    list_of,
+    shape_attr,
+    text,
+    type_list,
+    types,
+)  # fmt: skip
+from graphvm_runtime.ops.shape_functions import from_attr, refused
+from graphvm_runtime.shapes import Shape, TensorType
+
+
+def _listed(ctx: ShapeContext, name: str, count: int) -> Sequence[Shape] | None:
+    shapes: Sequence[Shape] | None = ctx.attrs.get(name)
+    if not shapes:
+        return None
+    if len(shapes) != count:
+        raise refused(f"{name} has {len(shapes)} shapes for {count} outputs", 1)
+    return shapes
+
+
+def _if(ctx: ShapeContext) -> Sequence[Shape]:
+    count = len(ctx.attrs["Tout"])
+    return _listed(ctx, "output_shapes", count) or (None,) * count
+
+
+def _while(ctx: ShapeContext) -> Sequence[Shape]:
+    return _listed(ctx, "output_shapes", len(ctx.attrs["T"])) or ctx.shapes
+
+
+def _call(ctx: ShapeContext) -> Sequence[Shape]:
+    count = len(ctx.attrs["Tout"])
+    return _listed(ctx, "_output_shapes", count) or (None,) * count
+
+
+def _loop_handle(ctx: ShapeContext, index: int) -> TensorType | None:
+    return ctx.handle(index)
+
+
+_SHAPES = ["C1: output_shapes is empty or has a shape for each output"]
+for _prefix, _effects in (("", STATEFUL), ("Stateless", PURE)):
+    define(f"{_prefix}If", "cond: Tcond, input: *Tin -> output: *Tout",
+           {"Tcond": types(), "Tin": type_list(), "Tout": type_list(),
+            "then_branch": function_attr(), "else_branch": function_attr(),
+            "output_shapes": list_of("shape", ())},
+           shape=_if, effects=_effects, constraints=_SHAPES)  # fmt: skip
+    define(f"{_prefix}While", "input: *T -> output: *T",
+           {"T": type_list(), "cond": function_attr(), "body": function_attr(),
+            "output_shapes": list_of("shape", ()), "parallel_iterations": integer(10)},
+           shape=_while, handle=_loop_handle, effects=_effects, constraints=_SHAPES)  # fmt: skip
+for _name, _effects in (("PartitionedCall", PURE), ("StatefulPartitionedCall", STATEFUL)):
+    define(_name, "args: *Tin -> output: *Tout",
+           {"Tin": type_list(), "Tout": type_list(), "f": function_attr(), "config": text(b""),
+            "config_proto": text(b""), "executor_type": text(b"")},
+           shape=_call, effects=_effects, constraints=_SHAPES)  # fmt: skip
+define("FakeParam", "-> output: dtype", {"dtype": types(), "shape": shape_attr()},
+       shape=from_attr("shape"))  # fmt: skip

@@ -1,0 +1,233 @@
+"""Shape functions and value functions that many ops share.
+
+Each checks the numbered constraints of its declaration and quotes the number in its errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from graphvm_runtime.dtypes import DType
+from graphvm_runtime.errors import ShapeError
+from graphvm_runtime.ops.registry import ShapeContext, ShapeFn, Value, ValueFn
+from graphvm_runtime.shapes import Dim, Shape, broadcast, merged, normalized_axis, shape_text
+
+BROADCASTS = "C1: the shapes broadcast by NumPy's rule"
+AXES_IN_RANK = "C1: each axis is within the rank"
+SAME_SHAPES = "C1: all inputs have the same shape"
+
+_SCALARS: tuple[Shape, ...] = ((),)
+_UNKNOWN: tuple[Shape, ...] = (None,)
+_LIMITS = {"int32": 2**31, "int64": 2**63}
+
+
+def refused(what: str, number: int, do: str = "") -> ShapeError:
+    """The error of constraint `number`."""
+    return ShapeError(f"{what} (C{number})", do=do)
+
+
+# ------------------------------------------------------------------------------ shape functions
+
+
+def nothing(ctx: ShapeContext) -> Sequence[Shape]:
+    """No outputs."""
+    return ()
+
+
+def scalar(ctx: ShapeContext) -> Sequence[Shape]:
+    """One scalar."""
+    return _SCALARS
+
+
+def unknown(ctx: ShapeContext) -> Sequence[Shape]:
+    """One output of unknown rank."""
+    return _UNKNOWN
+
+
+def unchanged(ctx: ShapeContext) -> Sequence[Shape]:
+    """The shape of the first input."""
+    return (ctx.shapes[0],)
+
+
+def pointwise(ctx: ShapeContext) -> Sequence[Shape]:
+    """The shape of two inputs that broadcast (C1)."""
+    a, b = ctx.shapes
+    if a == b and a is not None and None not in a:
+        return (a,)
+    try:
+        return (broadcast(a, b),)
+    except ShapeError as error:
+        raise refused(error.what, 1, error.do) from None
+
+
+def agreeing(ctx: ShapeContext) -> Sequence[Shape]:
+    """The one shape that all inputs have (C1)."""
+    return (agreed(ctx.shapes, 1),)
+
+
+def from_attr(name: str) -> ShapeFn:
+    """The shape that an attribute gives."""
+    return lambda ctx: (ctx.attrs[name],)
+
+
+def from_value(index: int) -> ShapeFn:
+    """The shape that a vector input gives (C1)."""
+
+    def shape(ctx: ShapeContext) -> Sequence[Shape]:
+        return (dims_of(ctx, index, 1),)
+
+    return shape
+
+
+def reduction(ctx: ShapeContext) -> Sequence[Shape]:
+    """The input's shape without the axes that the second input lists (C1)."""
+    shape = ctx.shapes[0]
+    if ctx.shapes[1] is not None and len(ctx.shapes[1]) > 1:
+        raise refused(f"axes are a scalar or a vector, not {shape_text(ctx.shapes[1])}", 1)
+    if shape is None:
+        return _UNKNOWN
+    keep = ctx.attrs["keep_dims"]
+    axes = ctx.integers(1)
+    if axes is None:
+        return ((None,) * len(shape),) if keep else _UNKNOWN
+    reduced = {normalized(axis, len(shape), 1) for axis in axes}
+    if keep:
+        return (tuple(1 if i in reduced else d for i, d in enumerate(shape)),)
+    return (tuple(d for i, d in enumerate(shape) if i not in reduced),)
+
+
+# ---------------------------------------------------------------------------------------- parts
+
+
+def normalized(axis: int, rank: int, number: int, what: str = "axis") -> int:
+    """`axis` counted from the front; constraint `number` says that it is within the rank."""
+    try:
+        return normalized_axis(axis, rank, what)
+    except ShapeError as error:
+        raise refused(error.what, number) from None
+
+
+def agreed(shapes: Sequence[Shape], number: int) -> Shape:
+    """What all these shapes say of one; constraint `number` says that they agree."""
+    out: Shape = None
+    try:
+        for shape in shapes:
+            out = merged(out, shape)
+    except ShapeError as error:
+        raise refused(error.what, number) from None
+    return out
+
+
+def with_rank(ctx: ShapeContext, index: int, rank: int, number: int) -> tuple[Dim, ...]:
+    """Shape of an input of that very rank."""
+    shape = ctx.shapes[index]
+    if shape is None:
+        return (None,) * rank
+    if len(shape) != rank:
+        raise refused(f"{input_name(ctx, index)} has rank {rank}, got {shape_text(shape)}", number)
+    return shape
+
+
+def with_rank_at_least(ctx: ShapeContext, index: int, rank: int, number: int) -> Shape:
+    """Shape of an input of that rank or more."""
+    shape = ctx.shapes[index]
+    if shape is not None and len(shape) < rank:
+        raise refused(
+            f"{input_name(ctx, index)} has rank {rank} or more, got {shape_text(shape)}", number
+        )
+    return shape
+
+
+def input_name(ctx: ShapeContext, index: int) -> str:
+    """Declared name of a flat input."""
+    at = 0
+    for arg in ctx.op.inputs:
+        count = len(arg.dtypes(ctx.attrs)) if arg.is_list else 1
+        if index < at + count:
+            return arg.name + (f"[{index - at}]" if arg.is_list else "")
+        at += count
+    return f"input {index}"
+
+
+def dims_of(ctx: ShapeContext, index: int, number: int) -> Shape:
+    """The shape that a vector input of sizes gives; constraint `number`: none is negative."""
+    shape = ctx.shapes[index]
+    if shape is not None and len(shape) != 1:
+        raise refused(f"{input_name(ctx, index)} is a vector, got {shape_text(shape)}", number)
+    dims = ctx.vector(index)
+    if dims is not None:
+        for d in dims:
+            if d is not None and d < 0:
+                raise refused(f"a dimension is negative in {shape_text(dims)}", number)
+    return dims
+
+
+# ------------------------------------------------------------------------------ value functions
+
+
+def computed(function: Callable[..., int]) -> ValueFn:
+    """Value of an element-wise integer op, scalars broadcasting to vectors."""
+
+    def value(ctx: ShapeContext) -> Value | None:
+        if any(s is None or len(s) > 1 for s in ctx.shapes):
+            return None
+        given = [ctx.resolver.value(i) for i in range(len(ctx.shapes))]
+        vectors = [v for v in given if isinstance(v, tuple)]
+        if not vectors:
+            return _one(ctx, function, given)  # type: ignore[arg-type]  # no vectors among them
+        for v, shape in zip(given, ctx.shapes, strict=True):
+            if v is None and shape != ():
+                return None
+        size = max(map(len, vectors))
+        if 0 in map(len, vectors):
+            return ()
+        columns = [v if isinstance(v, tuple) else (v,) for v in given]
+        wide = [c * size if len(c) == 1 else c for c in columns]
+        return tuple(_one(ctx, function, row) for row in zip(*wide, strict=True))
+
+    return value
+
+
+def _one(ctx: ShapeContext, function: Callable[..., int], row: Sequence[int | None]) -> int | None:
+    if None in row:
+        return None
+    try:
+        result = function(*row)
+    except ZeroDivisionError:
+        return None
+    return fitting(result, ctx.dtypes[0] if ctx.dtypes else None)
+
+
+def fitting(value: int, dtype: DType | None) -> int | None:
+    """A value where its type holds it; None where it would wrap round."""
+    limit = _LIMITS.get(dtype.name, 2**7) if dtype is not None else 2**31
+    return value if -limit <= value < limit else None
+
+
+def passed(ctx: ShapeContext) -> Value | None:
+    """Value of an op that hands its first input on."""
+    return ctx.resolver.value(0)
+
+
+def handed_on(ctx: ShapeContext) -> Value | None:
+    """Value of an op that lays out its first input anew, as a scalar or a vector."""
+    value = ctx.resolver.value(0)
+    if value is None and ctx.shapes[0] != ():
+        return None
+    shape = ctx.op.shape(ctx)[0]
+    if shape == ():
+        return value[0] if isinstance(value, tuple) and len(value) == 1 else value
+    if shape is not None and len(shape) == 1:
+        return value if isinstance(value, tuple) else (value,)
+    return None
+
+
+def product(values: Sequence[Dim]) -> Dim:
+    """Product of dimensions; zero wins over unknown."""
+    if 0 in values:
+        return 0
+    if None in values:
+        return None
+    return int(np.prod(np.array(values, dtype=object))) if values else 1

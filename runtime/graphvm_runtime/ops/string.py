@@ -1,0 +1,20 @@
+"""Strings of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphvm_runtime.ops.registry import ShapeContext, define, integer, text
+from graphvm_runtime.ops.shape_functions import agreed
+from graphvm_runtime.shapes import Shape
+
+
+def _join(ctx: ShapeContext) -> Sequence[Shape]:
+    if None in ctx.shapes:
+        return (None,)
+    return (agreed([s for s in ctx.shapes if s != ()], 1) if any(ctx.shapes) else (),)
+
+
+define("StringJoin", "inputs: N*string -> output: string",
+       {"N": integer(minimum=0), "separator": text(b"")}, shape=_join,
+       constraints=["C1: inputs that are no scalars have the same shape"])  # fmt: skip
