@@ -1,0 +1,106 @@
+"""What is public, is so on purpose: `__all__` and signatures are golden text; the README holds."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import graphvm
+import graphvm_runtime
+
+ROOT = Path(__file__).resolve().parent.parent
+FACE = Path(__file__).parent / "data" / "face.txt"
+
+
+def packages() -> Iterator[str]:
+    for root in (graphvm, graphvm_runtime):
+        yield root.__name__
+        for found in pkgutil.walk_packages(root.__path__, root.__name__ + "."):
+            if found.ispkg:
+                yield found.name
+
+
+def public_names(module: ModuleType) -> set[str]:
+    """Names without an underscore that the file itself brought in, submodules aside."""
+    return {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and not inspect.ismodule(value)
+    }
+
+
+def signature(name: str, value: object) -> str:
+    """One line: the name, and for what can be called its parameters with their defaults."""
+    if not callable(value):
+        return f"{name}: {type(value).__name__}"
+    try:
+        found = inspect.signature(value)
+    except ValueError:
+        return f"{name}(...)"
+    bare = [
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in found.parameters.values()
+    ]
+    text = str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    return name + re.sub(r"<[^<>]* at 0x[0-9a-f]+>", "...", text)
+
+
+def face() -> Iterator[str]:
+    for name in graphvm.__all__:
+        value = getattr(graphvm, name)
+        if inspect.ismodule(value):
+            for inner in getattr(value, "__all__", sorted(public_names(value))):
+                yield signature(f"{name}.{inner}", getattr(value, inner))
+        else:
+            yield signature(name, value)
+            if inspect.isclass(value):
+                for inner, member in sorted(vars(value).items()):
+                    if not inner.startswith("_"):
+                        yield "  " + signature(f"{name}.{inner}", member)
+
+
+@pytest.mark.parametrize("package", packages())
+def test_all_is_sorted_whole_and_true(package: str) -> None:
+    module = importlib.import_module(package)
+    declared = list(getattr(module, "__all__", ()))
+    assert declared == sorted(set(declared))
+    assert [name for name in declared if not hasattr(module, name)] == []
+    extra = public_names(module) - set(declared) - {"annotations"}
+    assert not extra, f"{package} shows names that its __all__ does not: {sorted(extra)}"
+
+
+def test_the_face_is_the_golden_one(golden: Callable[[Path, str], None]) -> None:
+    golden(FACE, "\n".join(face()) + "\n")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+
+
+def test_the_readme_is_one_screen_with_two_commands() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 60
+    assert [len(block.splitlines()) for block in blocks("sh")] == [1, 1]
+
+
+def test_the_example_of_the_readme_runs_and_its_file_loads(tmp_path: Path) -> None:
+    (example,) = blocks("python")
+    done = subprocess.run(
+        [sys.executable, "-c", example],
+        cwd=tmp_path,
+        env={"PYTHONPATH": ":".join(path for path in sys.path if path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 0.05
+    graph = graphvm.GraphDef()
+    graph.ParseFromString((tmp_path / "model.pb").read_bytes())
+    graphvm.import_graph_def(graph, name="")
+    assert graphvm.get_default_graph().get_tensor_by_name("x:0").shape.as_list() == [None, 2]
