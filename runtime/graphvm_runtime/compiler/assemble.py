@@ -1,0 +1,420 @@
+"""Graph to Program: registers, order, who owns which array, what dies where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from graphvm_runtime.compiler.program import (
+    Call, If, Instruction, Invoke, Program, Strand, Subprogram, While, subprograms,
+)  # fmt: skip
+from graphvm_runtime.dtypes import bool_
+from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
+from graphvm_runtime.kernels.registry import is_blocking, made
+from graphvm_runtime.shapes import TensorType, is_known, size_of
+
+BORROWED = -1  # memory that outlives the step; -2-i is parameter i
+IN_PLACE_BYTES = 2048  # below this a fresh array costs less than naming the old one
+
+_FORWARDING = frozenset({"Identity", "StopGradient", "IdentityN", "PreventGradient"})
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+_IFS = frozenset({"If", "StatelessIf"})
+_WHILES = frozenset({"While", "StatelessWhile"})
+
+
+class Assembler:
+    """Makes programs of a graph and of the functions in its library, each function once."""
+
+    def __init__(self, library: Mapping[str, Function]) -> None:
+        self._library = library
+        self._made: dict[str, Subprogram] = {}
+
+    def function(self, name: str) -> Subprogram:
+        """The program of a library function. Raises GraphError when there is no such function."""
+        found = self._made.get(name)
+        if found is None:
+            function = self._library.get(name)
+            if function is None:
+                raise GraphError(f"the library has no function {name!r}")
+            found = self._made[name] = Subprogram(name)
+            found.program = self.program(
+                name, function.body.nodes, function.params, function.results
+            )
+        return found
+
+    def program(
+        self,
+        name: str,
+        nodes: Sequence[Node],
+        params: Sequence[Endpoint],
+        results: Sequence[Endpoint],
+    ) -> Program:
+        """The program that runs exactly these nodes, in this order.
+
+        Args:
+            nodes: topological; nodes whose outputs are all parameters are not run.
+            params: endpoints whose values are given.
+            results: endpoints whose values are wanted.
+        """
+        return _Assembly(self, name).build(nodes, params, results)
+
+
+class _Assembly:
+    def __init__(self, assembler: Assembler, name: str) -> None:
+        self.assembler = assembler
+        self.name = name
+        self.register: dict[Endpoint, int] = {}
+        self.types: dict[int, TensorType] = {}
+        self.roots: list[frozenset[int]] = []
+        self.constants: list[tuple[int, Any]] = []
+        self.code: list[Instruction] = []
+        self.writable: set[int] = set()  # outputs of kernels that always give a fresh array
+
+    def new(self, end: Endpoint, type_: TensorType, roots: frozenset[int] | None = None) -> int:
+        number = len(self.roots)
+        self.roots.append(frozenset((number,)) if roots is None else roots)
+        self.register[end] = number
+        self.types[number] = type_
+        return number
+
+    def build(
+        self, nodes: Sequence[Node], params: Sequence[Endpoint], results: Sequence[Endpoint]
+    ) -> Program:
+        by_name = {n.name: n for n in nodes}
+        param_registers = []
+        for i, end in enumerate(params):
+            node = by_name.get(end.node)
+            type_ = node.outputs[end.index] if node else TensorType(bool_, None)
+            param_registers.append(self.new(end, type_, frozenset((-2 - i,))))
+        given = set(params)
+        for node in run_order(nodes):
+            if node.outputs and all(
+                Endpoint(node.name, i) in given for i in range(len(node.outputs))
+            ):
+                continue
+            try:
+                self.add(node)
+            except GraphError as error:
+                raise error.located(node.signature()) from None
+        result_registers = [self.register[e] for e in results]
+        code, kept = self._finished(result_registers)
+        copies, roots = self._result_ownership(result_registers, kept)
+        blocking = any(_blocks(i) for i in code)
+        return Program(
+            name=self.name,
+            code=tuple(code),
+            registers=len(self.roots),
+            params=tuple(param_registers),
+            constants=tuple(self.constants),
+            results=tuple(result_registers),
+            result_copies=copies,
+            result_roots=roots,
+            strands=_strands(code) if blocking else (),
+            needs_step=any(_needs_step(i) for i in code),
+            blocking=blocking,
+            types=self.types,
+        )
+
+    def add(self, node: Node) -> None:
+        name = node.op.name
+        inputs = tuple(self.register[e] for e in node.inputs)
+        if name == "Const":
+            kernel = made(node)
+            if not node.attrs.get("_defer"):
+                value = kernel.call()
+                if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype != object:
+                    value = value[()]
+                register = self.new(
+                    Endpoint(node.name), node.outputs[0], frozenset((BORROWED,))
+                )
+                self.constants.append((register, value))
+                return
+        if name in _FORWARDING:
+            for i, source in enumerate(inputs):
+                self.register[Endpoint(node.name, i)] = source
+            return
+        if name == "NoOp":
+            return
+        if name in _IFS:
+            branches = tuple(
+                self.assembler.function(node.attrs[a].name) for a in ("then_branch", "else_branch")
+            )
+            pred = self.types[inputs[0]]
+            summaries = [self._summaries(b) for b in branches]
+            outputs = tuple(
+                self.new(
+                    Endpoint(node.name, i),
+                    type_,
+                    self._translated(
+                        frozenset().union(*(s[i] for s in summaries)) if None not in summaries
+                        else None, inputs[1:]
+                    ),
+                )
+                for i, type_ in enumerate(node.outputs)
+            )
+            self.code.append(If(node, branches, inputs, outputs, _is_bool_scalar(pred)))
+            return
+        if name in _WHILES:
+            self._add_while(node, inputs)
+            return
+        if name in _CALLS:
+            target = self.assembler.function(node.attrs["f"].name)
+            summary = self._summaries(target)
+            outputs = tuple(
+                self.new(
+                    Endpoint(node.name, i),
+                    type_,
+                    self._translated(None if summary is None else summary[i], inputs),
+                )
+                for i, type_ in enumerate(node.outputs)
+            )
+            self.code.append(Invoke(node, target, inputs, outputs))
+            return
+        kernel = made(node)
+        roots: frozenset[int] | None = None
+        if kernel.borrowed or kernel.aliases:
+            roots = frozenset((BORROWED,)) if kernel.borrowed else frozenset()
+            roots = roots.union(*(self.roots[inputs[i]] for i in kernel.aliases if i < len(inputs)))
+        outputs = tuple(
+            self.new(Endpoint(node.name, i), type_, roots) for i, type_ in enumerate(node.outputs)
+        )
+        if kernel.out:
+            self.writable.update(outputs)
+        self.code.append(Call(node, kernel, inputs, outputs))
+
+    def _add_while(self, node: Node, inputs: tuple[int, ...]) -> None:
+        cond = self.assembler.function(node.attrs["cond"].name)
+        body = self.assembler.function(node.attrs["body"].name)
+        summary = self._summaries(body)
+        outputs = []
+        for i, type_ in enumerate(node.outputs):
+            # a variable holds its first value, or what the body gives, which may be another's
+            seen: set[int] = {i}
+            stack, roots = [i], frozenset[int]()
+            while stack:
+                at = stack.pop()
+                roots |= self.roots[inputs[at]]
+                for root in (BORROWED,) if summary is None else summary[at]:
+                    if root == BORROWED:
+                        roots |= {BORROWED}
+                    elif -2 - root not in seen:
+                        seen.add(-2 - root)
+                        stack.append(-2 - root)
+            fresh = summary is not None and not summary[i]
+            number = self.new(Endpoint(node.name, i), type_, roots)
+            if fresh:
+                self.roots[number] = roots | {number}
+            outputs.append(number)
+        ready = cond.program is not None
+        pred = cond.program.types[cond.program.results[0]] if ready else None
+        self.code.append(
+            While(node, cond, body, inputs, tuple(outputs), pred is not None and _is_bool_scalar(pred))
+        )
+
+    def _summaries(self, sub: Subprogram) -> tuple[frozenset[int], ...] | None:
+        return None if sub.program is None else sub.program.result_roots
+
+    def _translated(
+        self, roots: frozenset[int] | None, inputs: Sequence[int]
+    ) -> frozenset[int] | None:
+        """Roots of a function's result as roots of the caller's register."""
+        if roots is None:
+            return frozenset((BORROWED,))
+        if not roots:
+            return None
+        out = frozenset[int]()
+        for root in roots:
+            out |= {BORROWED} if root == BORROWED else self.roots[inputs[-2 - root]]
+        return out
+
+    def _finished(self, results: Sequence[int]) -> tuple[list[Instruction], set[int]]:
+        """The code with dead registers, copies and in-place outputs worked out.
+
+        Also gives the roots that some instruction took away and keeps.
+        """
+        last: dict[int, int] = {}
+        for at, ins in enumerate(self.code):
+            for r in ins.inputs:
+                last[r] = at
+        forever = len(self.code)
+        for r in results:
+            last[r] = forever
+        sharing: dict[int, list[int]] = {}
+        for r, roots in enumerate(self.roots):
+            for root in roots:
+                sharing.setdefault(root, []).append(r)
+
+        def ends_at(register: int, at: int) -> bool:
+            """Whether the register's memory is the program's own and nobody reads it after."""
+            roots = self.roots[register]
+            return bool(roots) and all(root >= 0 for root in roots) and all(
+                last.get(r, -1) <= at for root in roots for r in sharing[root]
+            )
+
+        one_strand = not any(_blocks(i) for i in self.code)
+        kept: set[int] = set()
+        out: list[Instruction] = []
+        for at, ins in enumerate(self.code):
+            dead = tuple(
+                r for r in dict.fromkeys(ins.inputs) if last[r] == at
+            ) + tuple(r for r in ins.outputs if r not in last)
+            if isinstance(ins, Call):
+                copies = tuple(
+                    i for i in ins.kernel.keeps
+                    if i < len(ins.inputs) and not (
+                        one_strand
+                        and ends_at(ins.inputs[i], at)
+                        and ins.inputs.count(ins.inputs[i]) == 1
+                        and not any(
+                            self.roots[r] & self.roots[ins.inputs[i]]
+                            for j, r in enumerate(ins.inputs) if j != i
+                        )
+                    )
+                )
+                for i in ins.kernel.keeps:
+                    if i < len(ins.inputs) and i not in copies:
+                        kept |= self.roots[ins.inputs[i]]
+                into = -1
+                if one_strand and ins.kernel.inplace and len(ins.outputs) == 1:
+                    into = self._in_place(ins, at, ends_at)
+                out.append(replace(ins, copies=copies, into=into, dead=dead))
+            else:
+                out.append(replace(ins, dead=dead))
+        return out, kept
+
+    def _in_place(self, ins: Call, at: int, ends_at: Any) -> int:
+        want = self.types[ins.outputs[0]]
+        size = size_of(want.shape)
+        if size is None or size * want.dtype.numpy.itemsize < IN_PLACE_BYTES:
+            return -1
+        if want.dtype.numpy == object:
+            return -1
+        for r in ins.inputs:
+            if (
+                self.types[r] == want
+                and is_known(want.shape)
+                and len(self.roots[r]) == 1
+                and self._made_whole(r)
+                and ends_at(r, at)
+                and all(o == r or not (self.roots[o] & self.roots[r]) for o in ins.inputs)
+            ):
+                return r
+        return -1
+
+    def _made_whole(self, register: int) -> bool:
+        """Whether the register is itself the fresh output of a kernel, not a view of one."""
+        return self.roots[register] == frozenset((register,)) and register in self.writable
+
+    def _result_ownership(
+        self, results: Sequence[int], kept: set[int]
+    ) -> tuple[tuple[bool, ...], tuple[frozenset[int], ...]]:
+        copies: list[bool] = []
+        roots_out: list[frozenset[int]] = []
+        given: set[int] = set(kept)
+        for r in results:
+            roots = self.roots[r]
+            shared = any(root < 0 or root in given for root in roots)
+            copies.append(shared)
+            given |= {root for root in roots if root >= 0}
+            outside = frozenset(root for root in roots if root < 0)
+            if shared and not outside:
+                outside = frozenset((BORROWED,))
+            roots_out.append(outside)
+        for i, r in enumerate(results):  # two results of one memory: neither is the caller's alone
+            for j, q in enumerate(results):
+                if i != j and any(root >= 0 for root in self.roots[r] & self.roots[q]):
+                    roots_out[i] |= {BORROWED}
+        return tuple(copies), tuple(roots_out)
+
+
+def _is_bool_scalar(type_: TensorType) -> bool:
+    return type_.dtype is bool_ and type_.shape == ()
+
+
+def _blocks(ins: Instruction) -> bool:
+    """Whether the instruction may wait for something that this step itself has to do.
+
+    Receiving is not that: partitions keep one order on all devices, so it only ever waits for
+    what another device does first.
+    """
+    if isinstance(ins, Call):
+        return is_blocking(ins.node) and ins.node.op.name != "_Recv"
+    return any(s.program is not None and s.program.blocking for s in subprograms(ins))
+
+
+def _needs_step(ins: Instruction) -> bool:
+    if isinstance(ins, Call):
+        return ins.kernel.step
+    if isinstance(ins, While):
+        return True
+    return any(s.program is None or s.program.needs_step for s in subprograms(ins))
+
+
+def _strands(code: Sequence[Instruction]) -> tuple[Strand, ...]:
+    """Strands by what each instruction has to wait for.
+
+    Instructions below the same set of blocking ones go together: none of them can start before
+    all of that set has ended, and then all can run.
+    """
+    producer: dict[int, int] = {}
+    position = {ins.node.name: at for at, ins in enumerate(code)}
+    waits: list[frozenset[int]] = []  # blocking instructions above each
+    above: list[set[int]] = []
+    for at, ins in enumerate(code):
+        befores = {producer[r] for r in ins.inputs if r in producer}
+        befores |= _control(ins.node, position, code)
+        waiting = frozenset().union(*(
+            waits[b] | ({b} if _blocks(code[b]) else set()) for b in befores
+        ))
+        waits.append(waiting)
+        above.append(befores)
+        for r in ins.outputs:
+            producer[r] = at
+    keys: dict[Any, int] = {}
+    strand_of: list[int] = []
+    members: list[list[int]] = []
+    for at, ins in enumerate(code):
+        key = ("blocking", at) if _blocks(ins) else waits[at]
+        number = keys.setdefault(key, len(members))
+        if number == len(members):
+            members.append([])
+        members[number].append(at)
+        strand_of.append(number)
+    return tuple(
+        Strand(
+            tuple(code_),
+            tuple(sorted({strand_of[b] for at in code_ for b in above[at]} - {number})),
+            _blocks(code[code_[0]]),
+        )
+        for number, code_ in enumerate(members)
+    )
+
+
+def _control(node: Node, position: Mapping[str, int], code: Sequence[Instruction]) -> set[int]:
+    return {position[name] for name in node.after if name in position}
+
+
+def run_order(nodes: Iterable[Node]) -> list[Node]:
+    """Nodes with control edges of nodes that are no instruction led on to what stands above."""
+    by_name: dict[str, Node] = {}
+    through: dict[str, tuple[str, ...]] = {}
+    out = []
+    for node in nodes:
+        by_name[node.name] = node
+        after: list[str] = []
+        for name in node.after:
+            after.extend(through.get(name, (name,)))
+        if node.op.name in _FORWARDING or node.op.name in ("NoOp", "Const"):
+            above = list(dict.fromkeys(after + [
+                n for e in node.inputs for n in through.get(e.node, (e.node,))
+            ]))
+            through[node.name] = tuple(above)
+        if tuple(after) != node.after:
+            node = node.changed(after=after)
+        out.append(node)
+    return out
+

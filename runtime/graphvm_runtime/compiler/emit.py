@@ -1,0 +1,377 @@
+"""A Program as one straight Python function.
+
+Bodies of loops and branches are written inline, kernels that have an expression become that
+expression, registers become local variables that are used again once they are dead. Nothing is
+looked up and nothing is planned while it runs. Each instruction stands on a line of its own, so a
+traceback tells which node failed at no cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from types import TracebackType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from graphvm_runtime.compiler.program import Call, If, Invoke, Program, Strand, Subprogram, While
+from graphvm_runtime.dtypes import string
+from graphvm_runtime.ir.graph import Node
+
+# CPython refuses more than 20 nested blocks and 100 levels of indentation
+MAX_DEPTH = 12
+
+_serial = count()
+
+
+def truth(value: Any) -> bool:
+    """Whether a predicate holds, as `If` sees it: other ranks hold when they are not empty."""
+    if isinstance(value, np.ndarray):
+        if value.ndim:
+            return bool(value.size)
+        value = value[()]
+    return bool(value)
+
+
+def own(value: Any) -> Any:
+    """The value in memory of its own; only arrays can be shared."""
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Emitted:
+    """An emitted function.
+
+    Attributes:
+        run: `run(step, *params) -> tuple of results`.
+        source: its Python text.
+        nodes: the node of each line.
+        file: the name under which it stands in tracebacks.
+        instructions: instructions that were written; all of them, or emission failed.
+    """
+
+    run: Callable[..., Any]
+    source: str
+    nodes: tuple[Node | None, ...]
+    file: str
+    instructions: int
+
+    def node_of(self, traceback: TracebackType | None) -> Node | None:
+        """The node that an exception passed through, the innermost of this function."""
+        found = None
+        while traceback is not None:
+            if traceback.tb_frame.f_code.co_filename == self.file:
+                line = traceback.tb_lineno - 1
+                if 0 <= line < len(self.nodes) and self.nodes[line] is not None:
+                    found = self.nodes[line]
+            traceback = traceback.tb_next
+        return found
+
+
+RunStrands: TypeAlias = Callable[[Program, Any, Sequence[Any]], Sequence[Any]]
+
+
+def emitted(program: Program, run_strands: RunStrands) -> Emitted:
+    """The program as a function `run(step, *params)` that gives a tuple of its results.
+
+    `run_strands` runs the bodies inside it that have more than one strand.
+    """
+    writer = _Writer(run_strands)
+    writer.function("run", program)
+    writer.pending()
+    return writer.compiled("run")
+
+
+def emitted_strand(program: Program, strand: Strand, run_strands: RunStrands) -> Emitted:
+    """One strand as a function `run(step, r)` over the list of all registers."""
+    writer = _Writer(run_strands)
+    writer.strand("run", program, strand)
+    writer.pending()
+    return writer.compiled("run")
+
+
+@dataclass(slots=True)
+class _Names:
+    """Local variables of one emitted function; a freed one is used again first."""
+
+    free: list[str] = field(default_factory=list)
+    made: int = 0
+
+    def take(self) -> str:
+        if self.free:
+            return self.free.pop()
+        self.made += 1
+        return f"v{self.made}"
+
+
+class _Writer:
+    def __init__(self, run_strands: RunStrands) -> None:
+        self.lines: list[str] = []
+        self.nodes: list[Node | None] = []
+        self.namespace: dict[str, Any] = {
+            "truth": truth, "own": own, "run_strands": run_strands,
+        }  # fmt: skip
+        self.kernels: dict[int, str] = {}
+        self.constants: dict[int, str] = {}
+        self.functions: dict[int, str] = {}
+        self.waiting: list[tuple[str, Program]] = []
+        self.active: list[Program] = []
+        self.instructions = 0
+
+    def compiled(self, name: str) -> Emitted:
+        source = "\n".join(self.lines) + "\n"
+        file = f"<graphvm program {next(_serial)}>"
+        exec(compile(source, file, "exec"), self.namespace)
+        return Emitted(
+            self.namespace[name], source, tuple(self.nodes), file, self.instructions
+        )
+
+    def line(self, depth: int, text: str, node: Node | None = None) -> None:
+        self.lines.append(" " * depth + text)
+        self.nodes.append(node)
+
+    def constant(self, value: Any) -> str:
+        name = self.constants.get(id(value))
+        if name is None:
+            name = self.constants[id(value)] = f"c{len(self.constants)}"
+            self.namespace[name] = value
+        return name
+
+    def kernel(self, call: Callable[..., Any]) -> str:
+        name = self.kernels.get(id(call))
+        if name is None:
+            name = self.kernels[id(call)] = f"k{len(self.kernels)}"
+            self.namespace[name] = call
+        return name
+
+    def function_name(self, program: Program) -> str:
+        name = self.functions.get(id(program))
+        if name is None:
+            name = self.functions[id(program)] = f"f{len(self.functions)}"
+            self.waiting.append((name, program))
+        return name
+
+    def pending(self) -> None:
+        """Writes the functions that are called out of line."""
+        while self.waiting:
+            name, program = self.waiting.pop()
+            self.function(name, program)
+
+    def function(self, name: str, program: Program) -> None:
+        names = _Names()
+        params = [names.take() for _ in program.params]
+        self.line(0, f"def {name}({', '.join(['step', *params])}):")
+        if program.needs_step:
+            self.line(1, "cancel = step.cancel")
+        local = dict(zip(program.params, params, strict=True))
+        results = self.body(1, program, local, names)
+        self.line(1, f"return ({''.join(r + ', ' for r in results)})")
+
+    def strand(self, name: str, program: Program, strand: Strand) -> None:
+        names = _Names()
+        self.line(0, f"def {name}(step, r):")
+        self.line(1, "cancel = step.cancel")
+        local: dict[int, str] = {}
+        constants = dict(program.constants)
+        for at in strand.code:
+            ins = program.code[at]
+            for register in ins.inputs:
+                if register not in local:
+                    if register in constants:
+                        local[register] = self.constant(constants[register])
+                    else:
+                        local[register] = names.take()
+                        self.line(1, f"{local[register]} = r[{register}]")
+            self.instruction(1, program, at, local, names, None)
+            for register in ins.outputs:
+                self.line(1, f"r[{register}] = {local[register]}")
+
+    def body(
+        self,
+        depth: int,
+        program: Program,
+        local: dict[int, str],
+        names: _Names,
+    ) -> list[str]:
+        """Writes the instructions; gives the expression of each result."""
+        self.active.append(program)
+        for register, value in program.constants:
+            local[register] = self.constant(value)
+        protected = set(program.params) | {r for r, _ in program.constants}
+        for at in range(len(program.code)):
+            self.instruction(depth, program, at, local, names, protected)
+        self.active.pop()
+        return [local[r] for r in program.results]
+
+    def instruction(
+        self,
+        depth: int,
+        program: Program,
+        at: int,
+        local: dict[int, str],
+        names: _Names,
+        protected: set[int] | None,
+    ) -> None:
+        ins = program.code[at]
+        self.instructions += 1
+        if isinstance(ins, Call):
+            args = [
+                f"own({local[r]})" if i in ins.copies else local[r]
+                for i, r in enumerate(ins.inputs)
+            ]
+            self._free(ins.dead, local, names, protected, ins.outputs)
+            outs = self._outputs(ins.outputs, local, names)
+            self.line(depth, self._call_text(ins, args, outs, local), ins.node)
+            self._free_unused(ins, local, names, protected)
+            return
+        if isinstance(ins, If):
+            self._if(depth, ins, local, names)
+        elif isinstance(ins, While):
+            self._while(depth, ins, local, names)
+        else:
+            self._invoke(depth, ins, local, names)
+        self._free(ins.dead, local, names, protected, ins.outputs)
+        self._free_unused(ins, local, names, protected)
+
+    def _call_text(self, ins: Call, args: list[str], outs: list[str], local: dict[int, str]) -> str:
+        kernel = ins.kernel
+        if ins.into >= 0:
+            text = f"{self.kernel(kernel.call)}({', '.join(args)}, out={local[ins.into]})"
+        elif kernel.expression and ins.node.outputs[0].dtype is not string:
+            text = kernel.expression.format(*args)
+        else:
+            text = f"{self.kernel(kernel.call)}({', '.join((['step'] if kernel.step else []) + args)})"
+        return f"{', '.join(outs)} = {text}" if outs else text
+
+    def _outputs(self, outputs: Sequence[int], local: dict[int, str], names: _Names) -> list[str]:
+        for r in outputs:
+            local[r] = names.take()
+        return [local[r] for r in outputs]
+
+    def _free(
+        self,
+        dead: Sequence[int],
+        local: dict[int, str],
+        names: _Names,
+        protected: set[int] | None,
+        outputs: Sequence[int],
+    ) -> None:
+        if protected is None:  # a strand: registers of others must stay
+            return
+        for r in dead:
+            if r not in protected and r not in outputs and r in local:
+                names.free.append(local[r])
+
+    def _free_unused(
+        self, ins: Any, local: dict[int, str], names: _Names, protected: set[int] | None
+    ) -> None:
+        if protected is not None:
+            names.free.extend(local[r] for r in ins.outputs if r in ins.dead)
+
+    def _inline(self, sub: Subprogram, depth: int) -> bool:
+        return (
+            depth < MAX_DEPTH
+            and not any(sub.program is p for p in self.active)
+            and len(sub.program.strands) < 2
+        )
+
+    def _out_of_line(self, sub: Subprogram, args: list[str]) -> str:
+        program = sub.program
+        if len(program.strands) > 1:
+            name = self.constant(program)
+            return f"run_strands({name}, step, ({''.join(a + ', ' for a in args)}))"
+        return f"{self.function_name(program)}({', '.join(['step', *args])})"
+
+    def _if(self, depth: int, ins: If, local: dict[int, str], names: _Names) -> None:
+        args = [local[r] for r in ins.inputs[1:]]
+        outs = self._outputs(ins.outputs, local, names)
+        pred = local[ins.inputs[0]]
+        for word, sub in zip(("if", "else"), ins.branches, strict=True):
+            test = (f" {pred}" if ins.scalar else f" truth({pred})") if word == "if" else ""
+            self.line(depth, f"{word}{test}:", ins.node)
+            self._place(depth + 1, sub, args, outs, names, ins.node)
+
+    def _place(
+        self,
+        depth: int,
+        sub: Subprogram,
+        args: list[str],
+        outs: list[str],
+        names: _Names,
+        node: Node,
+    ) -> None:
+        """Writes a call of a subprogram, inline where that is possible, into `outs`."""
+        if not self._inline(sub, depth):
+            text = self._out_of_line(sub, args)
+            self.line(depth, f"{', '.join(outs)}{',' if len(outs) == 1 else ''} = {text}"
+                      if outs else text, node)
+            return
+        program = sub.program
+        inner = dict(zip(program.params, args, strict=True))
+        before = len(self.lines)
+        free = list(names.free)
+        results = self.body(depth, program, inner, names)
+        self._assign(depth, outs, results, node)
+        if len(self.lines) == before:
+            self.line(depth, "pass")
+        # names taken inside are free again; those free before may have been used, which is fine
+        taken = {n for n in inner.values() if n.startswith("v")} - set(args)
+        names.free = list(dict.fromkeys([*free, *names.free, *sorted(taken)]))
+        used = set(outs) | set(args)
+        names.free = [n for n in names.free if n not in used]
+
+    def _assign(self, depth: int, outs: list[str], values: list[str], node: Node) -> None:
+        pairs = [(o, v) for o, v in zip(outs, values, strict=True) if o != v]
+        if pairs:
+            left = ", ".join(o for o, _ in pairs)
+            right = ", ".join(v for _, v in pairs)
+            self.line(depth, f"{left} = {right}", node)
+
+    def _while(
+        self, depth: int, ins: While, local: dict[int, str], names: _Names
+    ) -> None:
+        args = [local[r] for r in ins.inputs]
+        body, cond = ins.body.program, ins.cond.program
+        variables = self._outputs(ins.outputs, local, names)
+        self._assign(depth, variables, args, ins.node)
+        self.line(depth, "while True:", ins.node)
+        test = names.take()
+        inner = depth + 1
+        if self._inline(ins.cond, inner):
+            values = dict(zip(cond.params, variables, strict=True))
+            (pred,) = self._nested(inner, cond, values, names, keep=[*variables, test])
+            self.line(inner, f"{test} = {pred}", ins.node)
+        else:
+            self.line(inner, f"{test}, = {self._out_of_line(ins.cond, variables)}", ins.node)
+        self.line(inner, f"if not {test}: break" if ins.scalar else f"if not truth({test}): break",
+                  ins.node)
+        names.free.append(test)
+        self.line(inner, "if cancel.error is not None: raise cancel.error", ins.node)
+        if self._inline(ins.body, inner):
+            values = dict(zip(body.params, variables, strict=True))
+            results = self._nested(inner, body, values, names, keep=variables)
+            self._assign(inner, variables, results, ins.node)
+        else:
+            left = ", ".join(variables) + ("," if len(variables) == 1 else "")
+            text = self._out_of_line(ins.body, variables)
+            self.line(inner, f"{left} = {text}" if variables else text, ins.node)
+
+    def _nested(
+        self, depth: int, program: Program, local: dict[int, str], names: _Names, keep: list[str]
+    ) -> list[str]:
+        """Writes a program inline; the names of its results stay taken until they are used."""
+        free = list(names.free)
+        results = self.body(depth, program, local, names)
+        taken = {n for n in local.values() if n.startswith("v")}
+        used = set(keep)
+        pool = dict.fromkeys([*free, *names.free, *sorted(taken)])
+        names.free = [n for n in pool if n not in used]
+        return results
+
+    def _invoke(self, depth: int, ins: Invoke, local: dict[int, str], names: _Names) -> None:
+        args = [local[r] for r in ins.inputs]
+        outs = self._outputs(ins.outputs, local, names)
+        self._place(depth, ins.target, args, outs, names, ins.node)
+

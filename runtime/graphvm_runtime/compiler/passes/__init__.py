@@ -1,0 +1,1 @@
+"""One pass a file; no pass knows another."""

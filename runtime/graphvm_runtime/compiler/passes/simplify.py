@@ -1,0 +1,55 @@
+"""Leaves out nodes that hand their input on unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.ir.graph import Endpoint, Graph, Node
+from graphvm_runtime.ops import lookup
+from graphvm_runtime.shapes import is_known
+
+_SAME_TYPE = frozenset({"Reshape", "BroadcastTo", "Cast", "Squeeze", "ExpandDims", "Tile", "Pad"})
+
+
+@dataclass(frozen=True, slots=True)
+class Simplify:
+    """Turns shape changes to the same, fully known shape and casts to the same type into Identity.
+
+    Identity itself costs nothing: programs name its input's register.
+    """
+
+    name: str = "simplify"
+
+    def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
+        """The simplified graph, bodies included."""
+        library = {
+            name: replace(f, body=replace(f.body, nodes=_simplified(f.body.nodes)))
+            for name, f in graph.library.items()
+        }
+        return replace(graph, nodes=_simplified(graph.nodes), library=library), request
+
+
+def _simplified(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    by_name = {n.name: n for n in nodes}
+    return tuple(_identity(n) if _is_identity(n, by_name) else n for n in nodes)
+
+
+def _is_identity(node: Node, by_name: dict[str, Node]) -> bool:
+    if node.op.name not in _SAME_TYPE:
+        return False
+    source: Endpoint = node.inputs[0]
+    type_ = by_name[source.node].outputs[source.index]
+    return (
+        type_ == node.outputs[0]
+        and is_known(type_.shape)
+        # what says the shape is left out with all above it, so nothing there may change state
+        and all(by_name[e.node].op.name == "Const" for e in node.inputs[1:])
+    )
+
+
+def _identity(node: Node) -> Node:
+    return node.changed(
+        op=lookup("Identity"), inputs=node.inputs[:1], attrs={"T": node.outputs[0].dtype}
+    )

@@ -1,0 +1,80 @@
+"""Every GRAPHVM_* variable, in one table.
+
+Each is read when it is asked for, and each is a context manager: `with config.INTERPRET.set(True)`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any, Generic, TypeVar
+
+from graphvm_runtime.errors import GraphError
+
+T = TypeVar("T")
+
+
+class Switch(Generic[T]):
+    """One setting: from a `with` block, else from the environment, else the default."""
+
+    def __init__(
+        self, name: str, default: T, parse: Callable[[str], T], doc: str
+    ) -> None:
+        self.name = name
+        self.default = default
+        self.doc = doc
+        self._parse = parse
+        self._here: ContextVar[T | None] = ContextVar(name, default=None)
+        text = os.environ.get(name)
+        self._value: T = default if text is None else parse(text)
+
+    def get(self) -> T:
+        """The value in force."""
+        here = self._here.get()
+        return self._value if here is None else here
+
+    @contextlib.contextmanager
+    def set(self, value: T) -> Iterator[None]:
+        """Sets the value inside a `with` block, in this thread or task alone."""
+        token = self._here.set(value)
+        try:
+            yield
+        finally:
+            self._here.reset(token)
+
+
+def _flag(text: str) -> bool:
+    return text.lower() not in ("", "0", "false", "no", "off")
+
+
+DUMP = Switch("GRAPHVM_DUMP", "", str, "folder for the IR text after each pass")
+VERIFY = Switch("GRAPHVM_VERIFY", False, _flag, "check invariants after each pass")
+PASSES = Switch("GRAPHVM_PASSES", "", str, "passes to leave out, -fold,-simplify")
+INTERPRET = Switch("GRAPHVM_INTERPRET", False, _flag, "one instruction at a time")
+CHECK_NUMERICS = Switch(
+    "GRAPHVM_CHECK_NUMERICS", False, _flag, "stop at the first NaN or infinity, naming its node"
+)
+TRACE = Switch("GRAPHVM_TRACE", "", str, "file for a Chrome trace of each step")
+LOG = Switch("GRAPHVM_LOG", "", str, "what to log: compile, place, rpc")
+TRACEBACK = Switch("GRAPHVM_TRACEBACK", "", str, "`full` shows our own frames")
+STRICT = Switch("GRAPHVM_STRICT", False, _flag, "every session goes through serialized bytes")
+TASK = Switch("GRAPHVM_TASK", "", str, "name of this task, set by `graphvm worker`")
+
+SWITCHES: dict[str, Switch[Any]] = {
+    s.name: s
+    for s in (DUMP, VERIFY, PASSES, INTERPRET, CHECK_NUMERICS, TRACE, LOG, TRACEBACK, STRICT, TASK)
+}
+
+
+def check_environment() -> None:
+    """Raises GraphError for a GRAPHVM_* variable that nobody knows."""
+    unknown = sorted(k for k in os.environ if k.startswith("GRAPHVM_") and k not in SWITCHES)
+    if unknown:
+        raise GraphError(
+            f"unknown setting {', '.join(unknown)}", do="known are " + ", ".join(sorted(SWITCHES))
+        )
+
+
+check_environment()

@@ -1,0 +1,384 @@
+"""Sessions: the program cache, steps, and the state that lives from run to run."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from graphvm_runtime import config
+from graphvm_runtime.compiler.assemble import Assembler
+from graphvm_runtime.compiler.pipeline import Pipeline
+from graphvm_runtime.compiler.program import Program
+from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.errors import (
+    CancelledError, DeadlineExceededError, GraphError, GraphvmError, InvalidArgumentError,
+)  # fmt: skip
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, ordered, reachable
+from graphvm_runtime.resources import Cancellation, ResourceManager, Step
+from graphvm_runtime.shapes import TensorType
+from graphvm_runtime.trace import Trace
+from graphvm_runtime.vm.dataflow import Dataflow, is_dataflow
+from graphvm_runtime.vm.executable import Compiled, Interpreted, handed_out, taken_in
+
+EMIT_AFTER = 2  # runs that are interpreted first; a loop is emitted at once
+
+
+class Executable(Protocol):
+    """What runs a compiled request."""
+
+    run: Callable[..., Sequence[Any]]
+
+    def stats(self) -> dict[str, int]:
+        """Counts of instructions."""
+
+
+class Session:
+    """State and programs of one client: in this process, on this machine's CPU.
+
+    Args:
+        resources: variables, queues and the like; shared where a server gives its own.
+        pipeline: passes, dumps and a user's own passes.
+
+    Thread-safe: any number of runs may go on at the same time.
+    """
+
+    def __init__(
+        self, resources: ResourceManager | None = None, pipeline: Pipeline | None = None
+    ) -> None:
+        self.resources = ResourceManager() if resources is None else resources
+        self.state: dict[str, Any] = {}  # random streams and the like
+        self.pipeline = configured(pipeline or Pipeline())
+        self._lock = threading.Lock()
+        self._nodes: dict[str, Node] = {}
+        self._library: dict[str, Function] = {}
+        self._plans: dict[tuple[Request, bool], Plan] = {}
+        self._steps = itertools.count(1)
+        self._running: set[Cancellation] = set()
+        self._closed = False
+        self.producer = 0
+
+    def extend(self, nodes: Iterable[Node], library: Mapping[str, Function]) -> None:
+        """Adds nodes to the session's graph; programs made before stay as they are.
+
+        Raises:
+            GraphError: a node of that name is there already.
+        """
+        with self._lock:
+            self._library.update(library)
+            for node in nodes:
+                if self._nodes.setdefault(node.name, node) is not node:
+                    raise GraphError(
+                        f"the session's graph has a node {node.name!r} already",
+                        node=node.signature(),
+                    )
+
+    def replace(self, nodes: Iterable[Node]) -> None:
+        """Puts other nodes in the place of those of the same name (refined shapes)."""
+        with self._lock:
+            for node in nodes:
+                self._nodes[node.name] = node
+
+    def plan(self, request: Request) -> Plan:
+        """The plan of a request, made once.
+
+        Raises:
+            InvalidArgumentError: the session is closed.
+        """
+        key = (request, config.INTERPRET.get())
+        found = self._plans.get(key)
+        if found is None:
+            with self._lock:
+                if self._closed:
+                    raise InvalidArgumentError("the session is closed", do="make a new one")
+                found = self._plans.setdefault(key, Plan(self, request, interpret=key[1]))
+        return found
+
+    def compiled(self, request: Request, optimise: bool) -> tuple[Graph, Request]:
+        """The graph of a request after the passes."""
+        with self._lock:
+            library = dict(self._library)
+        graph = self._closure(request, library)
+        pipeline = self.pipeline.optimising() if optimise else self.pipeline
+        return pipeline(graph, request)
+
+    def _closure(self, request: Request, library: Mapping[str, Function]) -> Graph:
+        """The part of the session's graph that the request can reach."""
+        for end in (*request.fetches, *request.feeds):
+            node = self._nodes.get(end.node)
+            if node is None or end.index >= len(node.outputs):
+                raise InvalidArgumentError(f"the graph has no tensor {end}")
+        for name in request.targets:
+            if name not in self._nodes:
+                raise InvalidArgumentError(f"the graph has no operation {name!r}")
+        fed = {e.node for e in request.feeds}
+        cut = {
+            n for n in fed
+            if len(self._nodes[n].outputs) == 1
+        }
+        nodes = reachable(self._nodes, [r for r in request.roots() if r not in cut], cut)
+        present = {n.name for n in nodes}
+        # a fed node needs nothing above it, but stands in the graph for the feed to replace
+        fed_nodes = [
+            self._nodes[n].changed(inputs=(), after=()) for n in cut if n not in present
+        ]
+        missing = [
+            n for end in request.feeds if end.node not in cut and end.node not in present
+            for n in reachable(self._nodes, [end.node], cut | present)
+        ]
+        every = fed_nodes + nodes + missing
+        return Graph(tuple(every), library, producer=self.producer)
+
+    def step(self, timeout: float | None = None, trace: Trace | None = None) -> Step:
+        """A new step; it must be ended with `ended`."""
+        step = Step(self.resources, self.state, next(self._steps), trace=trace)
+        with self._lock:
+            if self._closed:
+                raise InvalidArgumentError("the session is closed", do="make a new one")
+            self._running.add(step.cancel)
+        if timeout is not None:
+            timer = threading.Timer(timeout, step.cancel.cancel, [DeadlineExceededError(
+                f"the step took longer than its {timeout:g} seconds",
+                do="give it more time, or look for an op that waits for ever",
+            )])
+            timer.daemon = True
+            timer.start()
+            step.state["timer"] = timer
+        return step
+
+    def ended(self, step: Step) -> None:
+        """Forgets a step."""
+        timer = step.state.pop("timer", None)
+        if timer is not None:
+            timer.cancel()
+        with self._lock:
+            self._running.discard(step.cancel)
+
+    def close(self) -> None:
+        """Cancels what runs and lets go of the state."""
+        with self._lock:
+            self._closed = True
+            running = list(self._running)
+            self._plans.clear()
+        for cancel in running:
+            cancel.cancel(CancelledError("the session was closed"))
+
+
+class Plan:
+    """One request of a session, in the tier that its use has earned.
+
+    `run(*feeds)` gives a list of the fetched values. Thread-safe.
+    """
+
+    def __init__(self, session: Session, request: Request, interpret: bool = False) -> None:
+        self.session = session
+        self.request = request
+        self._interpret = interpret
+        self._lock = threading.Lock()
+        self._runs = 0
+        self._executable: Executable | None = None
+        self._copies: tuple[bool, ...] = ()
+        self._final = False
+        self._needs_step = True
+
+    def run(
+        self, feeds: Sequence[Any], timeout: float | None = None, trace: Trace | None = None
+    ) -> list[Any]:
+        """Values of the fetches.
+
+        Args:
+            feeds: arrays, one for each feed of the request, of its type.
+            timeout: seconds that the step may take.
+            trace: where spans of the step go; the step is then interpreted.
+
+        Raises:
+            GraphvmError: the graph cannot be compiled, or a node failed.
+        """
+        if trace is not None:
+            return self._traced(feeds, timeout, trace)
+        if not self._final:
+            self._advance()
+        executable = self._executable
+        assert executable is not None
+        if self._needs_step or timeout is not None:
+            session = self.session
+            step = session.step(timeout)
+            try:
+                results = executable.run(step, *feeds)
+            except KeyboardInterrupt:
+                step.cancel.cancel()
+                raise
+            finally:
+                session.ended(step)
+        else:
+            results = executable.run(None, *feeds)
+        return [handed_out(v, c) for v, c in zip(results, self._copies, strict=True)]
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the plan is in its last tier."""
+        return self._final
+
+    def direct(self) -> Callable[..., Sequence[Any]] | None:
+        """The emitted function `run(None, *feeds)` itself, where it needs no step; else None."""
+        if not self._final or self._needs_step or self._executable is None:
+            return None
+        return self._executable.run
+
+    @property
+    def copies(self) -> tuple[bool, ...]:
+        """Which results must be copied before they are handed out."""
+        return self._copies
+
+    def stats(self) -> dict[str, int]:
+        """Counts of instructions of the last tier; compiles up to it."""
+        while not self._final:
+            self._advance()
+        assert self._executable is not None
+        return self._executable.stats()
+
+    def text(self) -> str:
+        """The program of the last tier, and its Python source where it is emitted."""
+        self.stats()
+        program = getattr(self._executable, "program", None)
+        source = getattr(self._executable, "source", "")
+        return f"{program}\n\n{source}"
+
+    def _advance(self) -> None:
+        with self._lock:
+            if self._final:
+                return
+            self._runs += 1
+            if self._executable is None:
+                graph, request = self.session.compiled(self.request, optimise=False)
+                if is_dataflow(graph):
+                    self._use(dataflow_of(graph, request), tuple(True for _ in request.fetches))
+                    self._final = True
+                    return
+                loops = _has_loop(graph)
+                if self._interpret or not loops:
+                    program = program_of(graph, request)
+                    self._use(Interpreted(program), program.result_copies, program.needs_step)
+                    self._final = self._interpret
+                    return
+            elif self._runs <= EMIT_AFTER:
+                return
+            graph, request = self.session.compiled(self.request, optimise=True)
+            program = program_of(graph, request)
+            self._use(Compiled(program), program.result_copies, program.needs_step)
+            self._final = True
+
+    def _use(
+        self, executable: Executable, copies: tuple[bool, ...], needs_step: bool = True
+    ) -> None:
+        self._copies = copies
+        self._needs_step = needs_step
+        self._executable = executable
+
+    def _traced(self, feeds: Sequence[Any], timeout: float | None, trace: Trace) -> list[Any]:
+        graph, request = self.session.compiled(self.request, optimise=False)
+        step = self.session.step(timeout, trace)
+
+        def watch(node: Node, result: Any, start: float, end: float) -> None:
+            trace.add(node.name, node.op.name, start, end)
+
+        try:
+            if is_dataflow(graph):
+                copies: Collection[bool] = [True] * len(request.fetches)
+                results = dataflow_of(graph, request).run(step, *feeds)
+            else:
+                program = program_of(graph, request)
+                copies = program.result_copies
+                results = Interpreted(program, watch).run(step, *feeds)
+        finally:
+            self.session.ended(step)
+        return [handed_out(v, c) for v, c in zip(results, copies, strict=True)]
+
+
+class _DataflowExecutable:
+    """A graph of TF1's primitives that could not be raised."""
+
+    def __init__(self, dataflow: Dataflow) -> None:
+        self._dataflow = dataflow
+
+    def run(self, step: Step, *args: Any) -> Sequence[Any]:
+        """Values of the fetches."""
+        return self._dataflow.run(step, args)
+
+    def stats(self) -> dict[str, int]:
+        """No instruction: nodes are run one by one."""
+        return {"dataflow": 1, "emitted": 0, "interpreted": 0}
+
+
+def dataflow_of(graph: Graph, request: Request) -> Executable:
+    """What runs a graph of dataflow primitives."""
+    assembler = Assembler(graph.library)
+
+    def program_for(name: str) -> Executable:
+        return Compiled(assembler.function(name).program)
+
+    dataflow = Dataflow(graph, request.feeds, request.fetches, request.targets, program_for)
+    return _DataflowExecutable(dataflow)
+
+
+def program_of(graph: Graph, request: Request) -> Program:
+    """The program of a graph that has gone through the passes."""
+    nodes = ordered(graph.nodes)
+    return Assembler(graph.library).program("main", nodes, request.feeds, request.fetches)
+
+
+def configured(pipeline: Pipeline) -> Pipeline:
+    """The pipeline with what GRAPHVM_DUMP, GRAPHVM_VERIFY and GRAPHVM_PASSES ask for."""
+    from dataclasses import replace
+
+    hooks = list(pipeline.hooks)
+    folder = config.DUMP.get()
+    if folder:
+        hooks.append(_dump_into(Path(folder)))
+    if config.VERIFY.get():
+        from graphvm_runtime.ir.verify import verify
+
+        hooks.append(lambda number, name, graph: verify(graph))
+    left_out = frozenset(
+        p[1:] for p in config.PASSES.get().split(",") if p.startswith("-")
+    )
+    return replace(pipeline, hooks=tuple(hooks), left_out=pipeline.left_out | left_out)
+
+
+_dumps = itertools.count()
+
+
+def _dump_into(folder: Path) -> Callable[[int, str, Graph], None]:
+    def dump(number: int, name: str, graph: Graph) -> None:
+        from graphvm_runtime.ir.text import print_graph
+
+        if number == 0:
+            place.clear()
+            place.append(folder / f"{os.getpid()}-{next(_dumps)}")
+        place[0].mkdir(parents=True, exist_ok=True)
+        (place[0] / f"{number:02d}-{name}.gvm").write_text(print_graph(graph))
+
+    place: list[Path] = []
+    return dump
+
+
+def _has_loop(graph: Graph) -> bool:
+    return any(
+        n.op.name in ("While", "StatelessWhile")
+        for nodes in (graph.nodes, *(f.body.nodes for f in graph.library.values()))
+        for n in nodes
+    )
+
+
+def checked_feed(value: Any, type_: TensorType) -> Any:
+    """A fed array as a program takes it. The caller has converted it to the type."""
+    return taken_in(value)
+
+
+__all__ = [
+    "Endpoint", "GraphvmError", "Plan", "Request", "Session", "checked_feed", "configured",
+    "handed_out", "taken_in",
+]  # fmt: skip

@@ -1,0 +1,33 @@
+"""What a failing kernel raises, as a typed error that names the node and the user's line."""
+
+from __future__ import annotations
+
+from graphvm_runtime.errors import (
+    GraphvmError, InternalError, InvalidArgumentError, OpError, ResourceExhaustedError,
+    class_of_code,
+)  # fmt: skip
+from graphvm_runtime.ir.graph import Node, source_text
+
+
+def located(error: Exception, node: Node | None) -> GraphvmError:
+    """The error as one of ours, tied to the node where it was raised."""
+    if isinstance(error, GraphvmError):
+        found = error
+        if not isinstance(found, OpError) and node is not None:
+            # shapes and types that only running could find are the caller's argument
+            found = class_of_code(error.code)(
+                error.what, node=error.node, made=error.made, do=error.do, task=error.task
+            )
+            found.__cause__ = error
+    else:
+        text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        if isinstance(error, MemoryError):
+            found = ResourceExhaustedError(f"out of memory ({text})")
+        elif isinstance(error, ValueError | TypeError | IndexError | OverflowError):
+            found = InvalidArgumentError(text)
+        else:
+            found = InternalError(text)
+        found.__cause__ = error
+    if node is not None:
+        found.located(node.signature(), source_text(node.source))
+    return found

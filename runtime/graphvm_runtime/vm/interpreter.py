@@ -1,0 +1,104 @@
+"""Runs a program one instruction at a time: the reference for the emitted function."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graphvm_runtime.compiler.emit import own, truth
+from graphvm_runtime.compiler.program import Call, If, Instruction, Program, While
+from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.resources import Step
+from graphvm_runtime.vm.faults import located
+
+# told of each kernel call that ended: the node, its outputs, start and end in seconds
+Watcher = Callable[[Node, Any, float, float], None]
+
+
+class Interpreter:
+    """Runs programs by their instructions.
+
+    Args:
+        run_strands: runs a body that has more than one strand.
+        watch: told of each kernel call, for traces and checks of numbers; slows it down.
+    """
+
+    def __init__(
+        self,
+        run_strands: Callable[[Program, Step, Sequence[Any]], Sequence[Any]],
+        watch: Watcher | None = None,
+    ) -> None:
+        self._run_strands = run_strands
+        self._watch = watch
+
+    def run(self, program: Program, step: Step, args: Sequence[Any]) -> list[Any]:
+        """Results of the program for these parameters.
+
+        Raises:
+            OpError: a kernel failed; the error names its node.
+        """
+        if len(program.strands) > 1:
+            return list(self._run_strands(program, step, args))
+        registers: list[Any] = [None] * program.registers
+        for register, value in program.constants:
+            registers[register] = value
+        for register, value in zip(program.params, args, strict=True):
+            registers[register] = value
+        self.execute(program.code, registers, step, free=True)
+        return [registers[r] for r in program.results]
+
+    def execute(
+        self, code: Sequence[Instruction], registers: list[Any], step: Step, free: bool
+    ) -> None:
+        """Runs instructions over registers; `free` lets go of those that are dead."""
+        watch = self._watch
+        for ins in code:
+            try:
+                if type(ins) is Call:
+                    kernel = ins.kernel
+                    args = [registers[r] for r in ins.inputs]
+                    for i in ins.copies:
+                        args[i] = own(args[i])
+                    start = time.perf_counter() if watch else 0.0
+                    if ins.into >= 0:
+                        result = kernel.call(*args, out=registers[ins.into])
+                    elif kernel.step:
+                        result = kernel.call(step, *args)
+                    else:
+                        result = kernel.call(*args)
+                    if watch:
+                        watch(ins.node, result, start, time.perf_counter())
+                    outputs = ins.outputs
+                    if len(outputs) == 1:
+                        registers[outputs[0]] = result
+                    elif outputs:
+                        for r, value in zip(outputs, result, strict=True):
+                            registers[r] = value
+                else:
+                    self._region(ins, registers, step)
+            except Exception as error:
+                fault = located(error, ins.node)
+                if fault is error:
+                    raise
+                raise fault from error
+            if free:
+                for r in ins.dead:
+                    registers[r] = None
+
+    def _region(self, ins: Instruction, registers: list[Any], step: Step) -> None:
+        args = [registers[r] for r in ins.inputs]
+        if isinstance(ins, If):
+            branch = ins.branches[0 if truth(args[0]) else 1].program
+            results = self.run(branch, step, args[1:])
+        elif isinstance(ins, While):
+            cond, body = ins.cond.program, ins.body.program
+            results = args
+            while truth(self.run(cond, step, results)[0]):
+                step.cancel.check()
+                results = self.run(body, step, results)
+        else:
+            assert not isinstance(ins, Call)
+            results = self.run(ins.target.program, step, args)
+        for r, value in zip(ins.outputs, results, strict=True):
+            registers[r] = value
