@@ -1,0 +1,196 @@
+"""Types of a node's outputs, and what is known of values and handles before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from graphvm_runtime.dtypes import Array
+from graphvm_runtime.errors import ShapeError
+from graphvm_runtime.ir.graph import Endpoint, Node
+from graphvm_runtime.ops.registry import NOTHING, Attrs, OpDef, Resolver, ShapeContext, Value
+from graphvm_runtime.shapes import TensorType
+
+Lookup: TypeAlias = Callable[[str], Node]
+
+
+def infer(
+    op: OpDef, inputs: Sequence[TensorType], attrs: Attrs, resolver: Resolver = NOTHING
+) -> tuple[TensorType, ...]:
+    """Types of the outputs of a node.
+
+    Args:
+        op: its op.
+        inputs: types of its inputs, lists laid out flat.
+        attrs: all its attributes.
+        resolver: what is known of the values of its inputs.
+
+    Raises:
+        ShapeError: a numbered constraint of the op is broken.
+        DTypeError: a variable or list holds other elements than the node says.
+    """
+    shapes = op.shape(ShapeContext(op, [t.shape for t in inputs], attrs, resolver))
+    if len(shapes) == 1 and len(op.outputs) == 1:
+        arg = op.outputs[0]
+        if not arg.is_list:
+            dtype = arg.dtype or attrs[arg.type_attr]
+            shape = shapes[0]
+            if arg.is_ref:
+                dtype = dtype.ref
+            elif inputs:
+                first = inputs[0]
+                if first.shape is shape and first.dtype is dtype:
+                    return (first,)
+            return (TensorType(dtype, shape),)
+    dtypes = op.output_dtypes(attrs)
+    return tuple(TensorType(d, s) for d, s in zip(dtypes, shapes, strict=True))
+
+
+class Resolution:
+    """What is known of the values and handles in one graph, worked out on demand and kept.
+
+    The graph may grow; `forget` after nodes that were there have changed. Chains of any length
+    are followed without recursion.
+
+    Args:
+        lookup: the node of that name.
+    """
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self._values: dict[Endpoint, Value | None] = {}
+        self._handles: dict[Endpoint, TensorType | None] = {}
+
+    def of(self, inputs: Sequence[Endpoint]) -> Resolver:
+        """The resolver of a node with these inputs."""
+        return _Inputs(self, inputs)
+
+    def forget(self) -> None:
+        """Drops what was worked out."""
+        self._values.clear()
+        self._handles.clear()
+
+    def value(self, end: Endpoint) -> Value | None:
+        """Partial value of a small integer tensor, None when nothing is known."""
+        if end not in self._values:
+            self._follow(end, self._values, _value_of)
+        return self._values[end]
+
+    def handle(self, end: Endpoint) -> TensorType | None:
+        """Type of what a resource or list holds, None when it is not known."""
+        if end not in self._handles:
+            self._follow(end, self._handles, _handle_of)
+        return self._handles[end]
+
+    def constant(self, end: Endpoint) -> Array | None:
+        """The whole value of a constant tensor, None where it is not known."""
+        node = self._lookup(end.node)
+        while node.op.name in ("Identity", "StopGradient"):
+            node = self._lookup(node.inputs[0].node)
+        if node.op.name == "Const":
+            array: Array = node.attrs["value"]
+            return array
+        if end.index < len(node.outputs) and node.outputs[end.index].dtype.is_integer:
+            value = self.value(end)
+            if value is not None and not (isinstance(value, tuple) and None in value):
+                return np.array(value, node.outputs[end.index].dtype.numpy)
+        return None
+
+    def _follow(
+        self,
+        end: Endpoint,
+        known: dict[Endpoint, Any],
+        compute: Callable[[Node, int, ShapeContext], Any],
+    ) -> None:
+        """Works out `end` and whatever it asks for, innermost first."""
+        stack: list[Endpoint] = [end]
+        begun: set[Endpoint] = set()
+        while stack:
+            current = stack[-1]
+            if current in known:
+                stack.pop()
+                continue
+            begun.add(current)
+            node = self._lookup(current.node)
+            asked = _Asking(self, node.inputs, known, begun)
+            types = [self._type(e) for e in node.inputs]
+            ctx = ShapeContext(
+                node.op, [t.shape for t in types], node.attrs, asked, [t.dtype for t in types]
+            )
+            try:
+                found = compute(node, current.index, ctx)
+            except ShapeError:
+                found = None  # said where the node is made; here it only means not known
+            if asked.missing:
+                stack += asked.missing
+                continue
+            known[current] = found
+            stack.pop()
+
+    def _type(self, end: Endpoint) -> TensorType:
+        return self._lookup(end.node).outputs[end.index]
+
+
+class _Inputs:
+    """Resolver of one node."""
+
+    __slots__ = ("inputs", "resolution")
+
+    def __init__(self, resolution: Resolution, inputs: Sequence[Endpoint]) -> None:
+        self.resolution = resolution
+        self.inputs = inputs
+
+    def value(self, index: int) -> Value | None:
+        return self.resolution.value(self.inputs[index])
+
+    def constant(self, index: int) -> Array | None:
+        return self.resolution.constant(self.inputs[index])
+
+    def handle(self, index: int) -> TensorType | None:
+        return self.resolution.handle(self.inputs[index])
+
+
+class _Asking(_Inputs):
+    """Resolver that answers from what is known and notes what is not yet."""
+
+    __slots__ = ("begun", "known", "missing")
+
+    def __init__(
+        self,
+        resolution: Resolution,
+        inputs: Sequence[Endpoint],
+        known: dict[Endpoint, Any],
+        begun: set[Endpoint],
+    ) -> None:
+        super().__init__(resolution, inputs)
+        self.known = known
+        self.begun = begun  # asked for again, these close a circle
+        self.missing: list[Endpoint] = []
+
+    def value(self, index: int) -> Value | None:
+        if self.known is not self.resolution._values:
+            return super().value(index)
+        found: Value | None = self._ask(index)
+        return found
+
+    def handle(self, index: int) -> TensorType | None:
+        if self.known is not self.resolution._handles:
+            return super().handle(index)
+        found: TensorType | None = self._ask(index)
+        return found
+
+    def _ask(self, index: int) -> Any:
+        end = self.inputs[index]
+        if end not in self.known and end not in self.begun and end not in self.missing:
+            self.missing.append(end)
+        return self.known.get(end)
+
+
+def _value_of(node: Node, index: int, ctx: ShapeContext) -> Value | None:
+    return None if index or node.op.value is None else node.op.value(ctx)
+
+
+def _handle_of(node: Node, index: int, ctx: ShapeContext) -> TensorType | None:
+    return None if node.op.handle is None else node.op.handle(ctx, index)
