@@ -26,7 +26,7 @@ _MASK_DELTA = 0xA282EAD8
 
 
 def _byte_table() -> Words:
-    table = np.arange(256, dtype=np.uint32)
+    table: Words = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = (table >> 1) ^ np.where(table & 1, np.uint32(_POLYNOMIAL), np.uint32(0))
     return table
@@ -94,7 +94,7 @@ def _row_shift() -> tuple[Words, Words]:
 
 
 def _moved(table: Words, registers: Words) -> Words:
-    moved = table[0][registers & 255]
+    moved: Words = table[0][registers & 255]
     for place in range(1, 4):
         moved ^= table[place][(registers >> (8 * place)) & 255]
     return moved
