@@ -6,6 +6,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,14 +16,13 @@ from graphvm_runtime.compiler.pipeline import Pipeline
 from graphvm_runtime.compiler.program import Program
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import (
-    CancelledError, DeadlineExceededError, GraphError, GraphvmError, InvalidArgumentError,
+    CancelledError, DeadlineExceededError, GraphError, InvalidArgumentError,
 )  # fmt: skip
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, ordered, reachable
+from graphvm_runtime.ir.graph import Function, Graph, Node, ordered, reachable
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
-from graphvm_runtime.shapes import TensorType
 from graphvm_runtime.trace import Trace
 from graphvm_runtime.vm.dataflow import Dataflow, is_dataflow
-from graphvm_runtime.vm.executable import Compiled, Interpreted, handed_out, taken_in
+from graphvm_runtime.vm.executable import Compiled, Interpreted, handed_out
 
 EMIT_AFTER = 2  # runs that are interpreted first; a loop is emitted at once
 
@@ -75,12 +75,6 @@ class Session:
                         f"the session's graph has a node {node.name!r} already",
                         node=node.signature(),
                     )
-
-    def replace(self, nodes: Iterable[Node]) -> None:
-        """Puts other nodes in the place of those of the same name (refined shapes)."""
-        with self._lock:
-            for node in nodes:
-                self._nodes[node.name] = node
 
     def plan(self, request: Request) -> Plan:
         """The plan of a request, made once.
@@ -332,8 +326,6 @@ def program_of(graph: Graph, request: Request) -> Program:
 
 def configured(pipeline: Pipeline) -> Pipeline:
     """The pipeline with what GRAPHVM_DUMP, GRAPHVM_VERIFY and GRAPHVM_PASSES ask for."""
-    from dataclasses import replace
-
     hooks = list(pipeline.hooks)
     folder = config.DUMP.get()
     if folder:
@@ -372,13 +364,3 @@ def _has_loop(graph: Graph) -> bool:
         for n in nodes
     )
 
-
-def checked_feed(value: Any, type_: TensorType) -> Any:
-    """A fed array as a program takes it. The caller has converted it to the type."""
-    return taken_in(value)
-
-
-__all__ = [
-    "Endpoint", "GraphvmError", "Plan", "Request", "Session", "checked_feed", "configured",
-    "handed_out", "taken_in",
-]  # fmt: skip
