@@ -21,6 +21,8 @@
       ShapeError                   3  (also ValueError)   building, importing, feeding
       DTypeError                   3  (also TypeError)    building, importing, feeding
       GraphError                   3  (also ValueError)   malformed graphs and names
+        NameNotFoundError          5  (also KeyError)     the graph has nothing of that name
+      FinalizedError               9  (also RuntimeError) the graph is closed to additions
       OperatorNotAllowedInGraphError 3 (also TypeError)   Python `if`, `while`, iteration on a tensor
       RuleError                   12  (also LookupError)  no derivative rule
       PassError                   13  a compiler pass failed; names the pass
@@ -235,6 +237,20 @@ class GraphError(GraphvmError, ValueError):
     """A graph, a name or an attribute is malformed."""
 
     error_code = INVALID_ARGUMENT
+
+
+class NameNotFoundError(GraphError, KeyError):
+    """The graph has no operation or tensor of that name."""
+
+    error_code = NOT_FOUND
+
+    __str__ = GraphvmError.__str__  # KeyError's would quote it
+
+
+class FinalizedError(GraphvmError, RuntimeError):
+    """The graph is finalized, and something was to be added to it."""
+
+    error_code = FAILED_PRECONDITION
 
 
 class OperatorNotAllowedInGraphError(GraphvmError, TypeError):

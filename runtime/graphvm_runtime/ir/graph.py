@@ -23,6 +23,9 @@ from graphvm_runtime.shapes import TensorType
 # it is shown), or the text itself where it came from a file or another process.
 Source: TypeAlias = tuple[CodeType, int] | str
 
+# TensorFlow's `versions.producer` of the release whose semantics GraphVM has.
+PRODUCER = 2474
+
 BACK_EDGE_OPS = frozenset({"NextIteration", "RefNextIteration"})
 
 

@@ -1,0 +1,607 @@
+"""Graph, Operation and Tensor: the builder of programs.
+
+A graph is an append-only list of frozen nodes (`graphvm_runtime.ir.graph.Node`); Operation and
+Tensor are views of it. `Graph.add_node` is the one way in which a node is made.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from graphvm.collections import CollectionStore
+from graphvm.library import Library
+from graphvm.source import user_source
+from graphvm.stacks import (
+    NAME_AT_ROOT,
+    NAME_IN_SCOPE,
+    Scoped,
+    Scopes,
+    Stack,
+    as_device,
+)
+from graphvm.tensor import Operation, Tensor
+from graphvm_runtime import shapes
+from graphvm_runtime.device_spec import ANY, DeviceSpec
+from graphvm_runtime.dtypes import DType, as_dtype
+from graphvm_runtime.errors import (
+    DTypeError,
+    FinalizedError,
+    GraphError,
+    GraphvmError,
+    NameNotFoundError,
+    clipped,
+)
+from graphvm_runtime.ir import graph as ir
+from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node
+from graphvm_runtime.ir.infer import Resolution, infer
+from graphvm_runtime.ops.registry import Attrs, OpDef, lookup
+from graphvm_runtime.shapes import TensorType
+
+if TYPE_CHECKING:
+    from graphvm_runtime.protos.graph_pb2 import GraphDef
+    from graphvm_runtime.protos.versions_pb2 import VersionDef
+
+__all__ = [
+    "Graph", "Operation", "Tensor", "get_default_graph", "reset_default_graph", "user_source",
+]  # fmt: skip
+
+
+class Graph(Scoped, CollectionStore, Library):
+    """An append-only graph of operations; safe to build from several threads.
+
+    Attributes:
+        outer: the graph around, where this is the body of a function.
+
+    Source: `tf.Graph`.
+    """
+
+    outer: Graph | None = None
+
+    def __init__(self) -> None:
+        Scoped.__init__(self)
+        CollectionStore.__init__(self)
+        Library.__init__(self)
+        self._lock = threading.RLock()
+        self._nodes: list[Node] = []
+        self._ops: list[Operation | None] = []  # views, made when first asked for
+        self._at: dict[str, int] = {}
+        self._resolution = Resolution(self._lookup)
+        self._users: dict[Endpoint, list[int]] = {}
+        self._users_of = 0  # nodes that `_users` covers
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Any] = set()
+        self._finalized = False
+        self._producer = PRODUCER
+        self._min_consumer = 0
+
+    # -- looking at it ---------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self._nodes)} operations>"
+
+    def __str__(self) -> str:
+        from graphvm_runtime.ir.text import print_graph
+
+        return print_graph(self.ir())
+
+    @property
+    def version(self) -> int:
+        """Number of nodes made so far."""
+        return len(self._nodes)
+
+    @property
+    def outermost(self) -> Graph:
+        """The graph in which the bodies around this one lie; itself outside of bodies."""
+        return self
+
+    @property
+    def building_function(self) -> bool:
+        """Whether it is the body of a function."""
+        return False
+
+    @property
+    def graph_def_versions(self) -> VersionDef:
+        """TensorFlow's version numbers that a file of it carries."""
+        from graphvm_runtime.protos.versions_pb2 import VersionDef
+
+        return VersionDef(producer=self._producer, min_consumer=self._min_consumer)
+
+    def ir(self) -> ir.Graph:
+        """What it holds now, frozen."""
+        with self._lock:
+            return ir.Graph(
+                tuple(self._nodes), dict(self.library), self._producer, self._min_consumer
+            )
+
+    def nodes_since(self, version: int) -> list[Node]:
+        """Nodes made since it had that version."""
+        with self._lock:
+            return self._nodes[version:]
+
+    def node(self, name: str) -> Node:
+        """The node of that name. Raises NameNotFoundError."""
+        at = self._at.get(name)
+        if at is None:
+            raise NameNotFoundError(f"the graph has no operation {name!r}")
+        return self._nodes[at]
+
+    def _lookup(self, name: str) -> Node:
+        return self._nodes[self._at[name]]
+
+    def _view(self, at: int) -> Operation:
+        op = self._ops[at]
+        if op is None:
+            with self._lock:
+                op = self._ops[at]
+                if op is None:
+                    op = self._ops[at] = Operation(self, self._nodes[at])
+        return op
+
+    def tensor_at(self, end: Endpoint) -> Tensor:
+        """The tensor that an endpoint of the IR names."""
+        return self._view(self._at[end.node]).outputs[end.index]
+
+    def handle_of(self, tensor: Tensor) -> TensorType | None:
+        """Type of what a resource or list holds, None when it is not known."""
+        return self._resolution.handle(tensor.endpoint)
+
+    def operation_named(self, name: str) -> Operation:
+        """The operation of a name that is known to be there."""
+        return self._view(self._at[name])
+
+    def operation_of(self, node: Node) -> Operation:
+        """The operation of one of its nodes."""
+        return self._view(self._at[node.name])
+
+    def get_operations(self) -> list[Operation]:
+        """All operations in the order in which they were made."""
+        return [self._view(i) for i in range(len(self._nodes))]
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation of that name.
+
+        Raises:
+            NameNotFoundError: there is none; also a KeyError.
+            TypeError: the name is not text.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"an operation's name is text, not {clipped(name)}")
+        return self.as_graph_element(name, allow_tensor=False)  # type: ignore[no-any-return]
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor called `node:index`.
+
+        Raises:
+            NameNotFoundError: there is none; also a KeyError.
+            GraphError: the name is an operation's.
+            TypeError: the name is not text.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"a tensor's name is text, not {clipped(name)}")
+        return self.as_graph_element(name, allow_operation=False)  # type: ignore[no-any-return]
+
+    def as_graph_element(
+        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Any:
+        """The tensor or operation that `obj` names or stands for.
+
+        Raises:
+            NameNotFoundError: the graph has nothing of that name; also a KeyError.
+            GraphError: it is in another graph, or the name is not of the form that is allowed.
+            TypeError: it is nothing of the kind.
+        """
+        if not isinstance(obj, (Tensor, Operation, str, bytes)):
+            conversion = getattr(obj, "_as_graph_element", None)
+            if conversion is not None:
+                obj = conversion()
+        if isinstance(obj, bytes):
+            obj = obj.decode()
+        if isinstance(obj, str):
+            return self._named(obj, allow_tensor, allow_operation)
+        allowed = (Tensor,) * allow_tensor + (Operation,) * allow_operation
+        if isinstance(obj, allowed):
+            if obj.graph is not self:
+                raise GraphError(f"{obj!r} is not an element of this graph")
+            return obj
+        wanted = " or ".join(k.__name__ for k in allowed)
+        raise TypeError(f"a {type(obj).__name__} does not convert to a {wanted}: {clipped(obj)}")
+
+    def _named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
+        node, colon, index = name.rpartition(":")
+        if not colon:
+            at = self._at.get(name)
+            if not allow_operation:
+                known = "an operation of the graph" if at is not None else "no tensor"
+                raise GraphError(
+                    f"{name!r} names {known}; a tensor is named node:index",
+                    do=f"write {name + ':0'!r}",
+                )
+            if at is None:
+                raise NameNotFoundError(f"the graph has no operation {name!r}")
+            return self._view(at)
+        if not allow_tensor:
+            raise GraphError(
+                f"{name!r} names a tensor, not an operation", do=f"write {node!r}"
+            )
+        if not index.isdecimal() or not node:
+            raise GraphError(f"{name!r} is no name: a tensor is named node:index")
+        at = self._at.get(node)
+        if at is None:
+            raise NameNotFoundError(
+                f"{name!r} is not in the graph: there is no operation {node!r}"
+            )
+        outputs = self._view(at).outputs
+        if int(index) >= len(outputs):
+            raise NameNotFoundError(
+                f"{name!r} does not exist: operation {node!r} has {len(outputs)} outputs",
+                node=self._nodes[at].signature(),
+            )
+        return outputs[int(index)]
+
+    def consumers(self, end: Endpoint) -> list[Operation]:
+        """Operations that take what an endpoint names."""
+        with self._lock:
+            for at in range(self._users_of, len(self._nodes)):
+                for each in dict.fromkeys(self._nodes[at].inputs):
+                    self._users.setdefault(each, []).append(at)
+            self._users_of = len(self._nodes)
+            return [self._view(at) for at in self._users.get(end, ())]
+
+    # -- making nodes ----------------------------------------------------------------------
+
+    def add_node(
+        self,
+        op: str | OpDef,
+        inputs: Sequence[Tensor | Sequence[Tensor]],
+        attrs: Attrs | None = None,
+        name: str | None = None,
+        control_inputs: Iterable[Any] = (),
+    ) -> Operation:
+        """Makes a node: every node of a graph is made here.
+
+        Args:
+            op: the op, or its name.
+            inputs: one item for each declared input: a tensor, or a sequence for a list.
+            attrs: attributes in the runtime's form, where they do not follow from the inputs.
+            name: of the node, made unique; ending in `/` it is taken as it is.
+            control_inputs: operations or tensors that must have run before, besides those of the
+                `control_dependencies` blocks around.
+
+        Raises:
+            ShapeError: the shapes of the inputs do not fit.
+            DTypeError: their types do not fit.
+            GraphError: an attribute or the name does not, or an input is of another graph.
+            FinalizedError: the graph is closed.
+        """
+        source = user_source()
+        declared = lookup(op) if isinstance(op, str) else op
+        flat: list[Tensor] = []
+        single = True
+        for item in inputs:
+            if isinstance(item, Tensor):
+                flat.append(item if item.graph is self else self._adopted(item))
+            else:
+                single = False
+                flat.extend([t if t.graph is self else self._adopted(t) for t in item])
+        ends = tuple([t.endpoint for t in flat])
+        types = [t.type for t in flat]
+        try:
+            if single and not attrs:
+                full = self._bound_attrs(declared, types)
+            else:
+                groups = [
+                    [i.type.dtype] if isinstance(i, Tensor) else [t.type.dtype for t in i]
+                    for i in inputs
+                ]
+                full = declared.completed(groups, attrs or {})
+            outputs = infer(declared, types, full, self._resolution.of(ends))
+        except GraphvmError as error:
+            raise self._explained(error, declared, flat, name, source)
+        scopes = self._local.now
+        after: tuple[str, ...] = ()
+        if control_inputs or scopes.controls:
+            after = self._after(ends, control_inputs, scopes)
+        device = ANY
+        if scopes.devices or scopes.colocation or scopes.container:
+            draft = Node(name or declared.name, declared, ends, after, full, outputs, ANY, source)
+            full, device = self._placed(draft, scopes)
+        with self._lock:
+            if self._finalized:
+                raise FinalizedError("the graph is finalized: nothing can be added to it")
+            final = self._node_name(declared.name if name is None else name, scopes)
+            node = Node(final, declared, ends, after, full, outputs, device, source)
+            view = Operation(self, node)
+            self._at[final] = len(self._nodes)
+            self._nodes.append(node)
+            self._ops.append(view)
+        if scopes.controls:
+            scopes.saw(final)
+        return view
+
+    @staticmethod
+    def _bound_attrs(op: OpDef, types: Sequence[TensorType]) -> Attrs:
+        """Attributes of a node that gives none itself: they follow from the input types."""
+        key = tuple([t.dtype for t in types])
+        bound = op.bound.get(key)
+        if bound is None:
+            attrs = op.completed([[t] for t in key], {})
+            bound = op.bound[key] = attrs, op.output_dtypes(attrs)
+        return bound[0]
+
+    def _node_name(self, name: str, scopes: Scopes) -> str:
+        """The final name of a node; takes it."""
+        if name.endswith("/"):
+            name = name[:-1]
+            if name in self._at:
+                raise GraphError(f"the graph has an operation {name!r} already")
+            self._names.mark(name)
+        else:
+            if not (NAME_IN_SCOPE if scopes.name else NAME_AT_ROOT)(name) or not name:
+                raise GraphError(
+                    f"{name!r} is no name of an operation",
+                    do="use letters, digits and _ . / > -, the first of them a letter or digit",
+                )
+            name = self._names.take(f"{scopes.name}/{name}" if scopes.name else name)
+        return name
+
+    def _adopted(self, tensor: Any) -> Tensor:
+        """What stands in this graph for a tensor of another one."""
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"an input of an operation must be a tensor, not {clipped(tensor)}")
+        raise GraphError(
+            f"{tensor.name!r} is a tensor of another graph",
+            node=tensor.op._node.signature(),
+            made=ir.source_text(tensor.op._node.source),
+            do="make all that belongs together inside one `with graph.as_default():`",
+        )
+
+    def _explained(
+        self,
+        error: GraphvmError,
+        op: OpDef,
+        inputs: Sequence[Tensor],
+        name: str | None,
+        source: ir.Source,
+    ) -> GraphvmError:
+        shown = ", ".join(f"{t.op.name}: {t.type}" for t in inputs)
+        name = (name or op.name).rstrip("/") or op.name
+        made = self.unique_name(name, mark_as_used=False)
+        return error.located(f"{made} = {op.name}({shown})", ir.source_text(source))
+
+    def _after(
+        self, ends: Sequence[Endpoint], given: Iterable[Any], scopes: Scopes
+    ) -> tuple[str, ...]:
+        inputs = {e.node for e in ends}
+        own = self._control_names(given)
+        return tuple(dict.fromkeys([*own, *scopes.control_names(inputs)]))
+
+    def _control_names(self, items: Iterable[Any]) -> list[str]:
+        out: dict[str, None] = {}
+        for item in [items] if isinstance(items, (Tensor, Operation)) else items:
+            element = self._control_element(item)
+            if element is not None:
+                out[element.name] = None
+        return list(out)
+
+    def _control_element(self, item: Any) -> Operation | None:
+        """The operation of this graph that a control input stands for; None where it has none."""
+        parts = getattr(item, "_control_element", None)  # IndexedSlices and the like
+        element = self.as_graph_element(item if parts is None else parts())
+        return element.op if isinstance(element, Tensor) else element
+
+    def _colocation_target(self, op: Any) -> Operation:
+        parts = getattr(op, "_control_element", None)
+        element = self.as_graph_element(op if parts is None else parts())
+        return element.op if isinstance(element, Tensor) else element
+
+    def _placed(self, draft: Node, scopes: Scopes) -> tuple[Attrs, DeviceSpec]:
+        """Attributes and device of a node, as the `with` blocks around say."""
+        attrs, device = draft.attrs, self._device_of(draft, scopes)
+        if scopes.colocation:
+            groups = set(attrs.get("_class", ()))
+            for op in scopes.colocation:
+                groups.update(op.colocation_groups())
+                if op._node.device != ANY:
+                    device = op._node.device
+            attrs = MappingProxyType({**attrs, "_class": tuple(sorted(groups))})
+        if scopes.container and draft.op.is_stateful and attrs.get("container") == b"":
+            attrs = MappingProxyType({**attrs, "container": scopes.container.encode()})
+        return attrs, device
+
+    def _device_of(self, draft: Node, scopes: Scopes) -> DeviceSpec:
+        device = draft.device
+        for entry in reversed(scopes.devices):
+            if entry is None:
+                break
+            if isinstance(entry, DeviceSpec):
+                device = entry.merged(device)
+            else:
+                draft = draft.changed(device=device)
+                device = as_device(entry(Operation(self, draft)))
+        return device
+
+    def append(self, nodes: Iterable[Node]) -> None:
+        """Takes ready-made nodes, whose names are new, in topological order: all or none.
+
+        Raises:
+            GraphError: a name is taken.
+            FinalizedError: the graph is closed.
+        """
+        with self._lock:
+            if self._finalized:
+                raise FinalizedError("the graph is finalized: nothing can be added to it")
+            at, new, start = self._at, list(nodes), len(self._nodes)
+            names = {n.name: i for i, n in enumerate(new, start)}
+            if len(names) != len(new) or not names.keys().isdisjoint(at):
+                taken = next(n.name for i, n in enumerate(new) if n.name in at or names[n.name] != start + i)
+                raise GraphError(f"the graph has an operation {taken!r} already")
+            self._names.mark_all(names)
+            self._nodes.extend(new)
+            self._ops.extend([None] * len(new))
+            at.update(names)
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor],
+        dtypes: Any = None,
+        input_types: Any = None,
+        name: str | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        op_def: Any = None,
+        compute_shapes: bool = True,
+        compute_device: bool = True,
+    ) -> Operation:
+        """Makes a node, as TensorFlow names this.
+
+        Args:
+            op_type: name of the op.
+            inputs: its inputs, lists laid out flat.
+            dtypes: types of the outputs; checked where given.
+            input_types: not looked at: they follow from the inputs.
+            name: of the node.
+            attrs: attributes as AttrValue messages; all that do not follow from the inputs must
+                be given where a list is among them.
+            op_def: not looked at.
+            compute_shapes: not looked at.
+            compute_device: not looked at.
+
+        Raises:
+            GraphError: see `add_node`; also when an output has another type than asked for.
+        """
+        from graphvm_runtime.ir.read import read_attrs
+
+        del input_types, op_def, compute_shapes, compute_device
+        declared = lookup(op_type)
+        given = read_attrs(declared, attrs or {})
+        groups: list[Any] = []
+        at = 0
+        for arg in declared.inputs:
+            if not arg.is_list:
+                groups.extend(inputs[at : at + 1])
+                at += 1
+                continue
+            key = arg.list_attr or arg.number_attr
+            if key not in given:
+                raise GraphError(f"{op_type} needs the attribute {key!r} to be made this way")
+            count = len(given[key]) if arg.list_attr else given[key]
+            groups.append(list(inputs[at : at + count]))
+            at += count
+        if at != len(inputs):
+            raise GraphError(f"{op_type} takes {at} inputs, got {len(inputs)}")
+        if dtypes is not None:
+            made = declared.output_dtypes(declared.completed(_types(groups), given))
+            if [as_dtype(d).base for d in dtypes] != [d.base for d in made]:
+                raise DTypeError(f"{op_type} gives {[d.name for d in made]}, not {dtypes}")
+        return self.add_node(declared, groups, given, name)
+
+    def refine(self, tensor: Tensor, shape: shapes.Shape) -> None:
+        """Gives a tensor a more precise static shape, for all that is made from now on."""
+        with self._lock:
+            node = self._lookup(tensor.op.name)
+            outputs = list(node.outputs)
+            index = tensor.value_index
+            outputs[index] = tensor.type = TensorType(tensor.type.dtype, shape)
+            tensor._shape = None
+            tensor.op._node = self._nodes[self._at[node.name]] = node.changed(outputs=outputs)
+            # what was worked out from the less precise shape is worked out again
+            self._resolution.forget()
+
+    # -- the graph as a whole --------------------------------------------------------------
+
+    @contextmanager
+    def as_default(self) -> Iterator[Graph]:
+        """Makes it the default graph inside the block."""
+        with _GRAPHS.holding(self):
+            yield self
+
+    def finalize(self) -> None:
+        """Closes it: nothing can be added any more."""
+        self._finalized = True
+
+    @property
+    def finalized(self) -> bool:
+        """Whether it is closed."""
+        return self._finalized
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Forbids to feed a tensor."""
+        self._unfeedable.add(tensor)
+
+    def is_feedable(self, tensor: Tensor) -> bool:
+        """Whether a tensor may be fed."""
+        return tensor not in self._unfeedable
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Forbids to fetch an operation and its outputs."""
+        self._unfetchable.add(op)
+
+    def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
+        """Whether a tensor or operation may be fetched."""
+        op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
+        return op not in self._unfetchable
+
+    def as_graph_def(
+        self, from_version: int | None = None, add_shapes: bool = False, sources: bool = False
+    ) -> GraphDef:
+        """The graph as TensorFlow's message.
+
+        Args:
+            from_version: only the nodes made since the graph had that version.
+            add_shapes: write static shapes as `_output_shapes`.
+            sources: write the user's own lines too.
+
+        Raises:
+            GraphError: the graph has something that TensorFlow's files cannot say.
+        """
+        from graphvm_runtime.ir.write import file_form, write_graph
+
+        graph = file_form(self.ir())
+        message = write_graph(graph, shapes=add_shapes, sources=sources)
+        if from_version is not None:
+            old = {n.name for n in self._nodes[:from_version]}
+            kept = [n for n in message.node if n.name not in old]
+            del message.node[:]
+            message.node.extend(kept)
+        return message
+
+
+def _types(groups: Iterable[Any]) -> list[list[DType]]:
+    return [[g.dtype] if isinstance(g, Tensor) else [t.dtype for t in g] for g in groups]
+
+
+_GRAPHS: Stack[Graph] = Stack()
+_default_lock = threading.Lock()
+_default: list[Graph] = []
+
+
+def get_default_graph() -> Graph:
+    """The innermost default graph of this thread, or the one of the process.
+
+    Source: `tf.get_default_graph`.
+    """
+    items = _GRAPHS.items
+    if items:
+        return items[-1]
+    with _default_lock:
+        if not _default:
+            _default.append(Graph())
+        return _default[0]
+
+
+def reset_default_graph() -> None:
+    """Puts a new graph in place of the default one of the process.
+
+    Raises:
+        GraphError: called inside `graph.as_default()`.
+
+    Source: `tf.reset_default_graph`.
+    """
+    if _GRAPHS.items:
+        raise GraphError("the default graph cannot be reset inside `graph.as_default()`")
+    with _default_lock:
+        _default[:] = [Graph()]

@@ -1,0 +1,28 @@
+"""The user's own line: the innermost frame that is not GraphVM's."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+import graphvm_runtime
+from graphvm_runtime.ir.graph import Source
+
+_RUNTIME = os.path.dirname(os.path.abspath(graphvm_runtime.__file__)) + os.sep
+_BUILDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# contextlib stands between a `with` statement of the user's and our generator.
+_OURS = (_BUILDER, _RUNTIME, os.path.abspath(contextlib.__file__))
+
+
+def user_source() -> Source:
+    """The line of the user's that led here; the line number is worked out only when shown."""
+    frame = sys._getframe(2)
+    code = frame.f_code
+    while code.co_filename.startswith(_OURS):
+        outer = frame.f_back
+        if outer is None:
+            return ""
+        frame = outer
+        code = frame.f_code
+    return code, frame.f_lasti
