@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 import struct
 from collections.abc import Sequence
@@ -270,7 +269,7 @@ def _prepared_index(
 
 
 def _temporary(path: str) -> str:
-    return f"{path}.part{secrets.token_hex(6)}"
+    return f"{path}.part{os.urandom(6).hex()}"
 
 
 def _synced(file: BinaryIO) -> None:

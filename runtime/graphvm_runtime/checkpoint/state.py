@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-import secrets
 from collections.abc import Sequence
 
 from google.protobuf import text_format
@@ -84,7 +83,7 @@ def write_state(
         last_preserved_timestamp=last_preserved or 0.0,
     )
     path = os.path.join(directory, filename)
-    temporary = f"{path}.part{secrets.token_hex(6)}"
+    temporary = f"{path}.part{os.urandom(6).hex()}"
     try:
         with open(temporary, "x", encoding="utf-8") as file:
             file.write(text_format.MessageToString(state))
