@@ -6,6 +6,7 @@ Each is read when it is asked for, and each is a context manager: `with config.I
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -66,6 +67,16 @@ SWITCHES: dict[str, Switch[Any]] = {
     s.name: s
     for s in (DUMP, VERIFY, PASSES, INTERPRET, CHECK_NUMERICS, TRACE, LOG, TRACEBACK, STRICT, TASK)
 }
+
+
+def log(topic: str, message: str, *args: object) -> None:
+    """Logs to `graphvm.<topic>` when GRAPHVM_LOG names the topic."""
+    if topic in LOG.get().split(","):
+        logger = logging.getLogger(f"graphvm.{topic}")
+        if not logger.handlers and not logging.getLogger().handlers:
+            logger.addHandler(logging.StreamHandler())
+        logger.setLevel(logging.INFO)
+        logger.info(message, *args)
 
 
 def check_environment() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
+
+import numpy as np
 
 from graphvm_runtime import config
 from graphvm_runtime.compiler.assemble import Assembler
@@ -16,7 +19,7 @@ from graphvm_runtime.compiler.pipeline import Pipeline
 from graphvm_runtime.compiler.program import Program
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import (
-    CancelledError, DeadlineExceededError, GraphError, InvalidArgumentError,
+    CancelledError, DeadlineExceededError, GraphError, InvalidArgumentError, clipped,
 )  # fmt: skip
 from graphvm_runtime.ir.graph import Function, Graph, Node, ordered, reachable
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
@@ -82,7 +85,7 @@ class Session:
         Raises:
             InvalidArgumentError: the session is closed.
         """
-        key = (request, config.INTERPRET.get())
+        key = (request, config.INTERPRET.get() or config.CHECK_NUMERICS.get())
         found = self._plans.get(key)
         if found is None:
             with self._lock:
@@ -97,7 +100,13 @@ class Session:
             library = dict(self._library)
         graph = self._closure(request, library)
         pipeline = self.pipeline.optimising() if optimise else self.pipeline
-        return pipeline(graph, request)
+        start = time.perf_counter()
+        result = pipeline(graph, request)
+        config.log(
+            "compile", "%d nodes to %d in %.1f ms%s", len(graph.nodes), len(result[0].nodes),
+            (time.perf_counter() - start) * 1e3, ", optimised" if optimise else "",
+        )  # fmt: skip
+        return result
 
     def _closure(self, request: Request, library: Mapping[str, Function]) -> Graph:
         """The part of the session's graph that the request can reach."""
@@ -150,6 +159,10 @@ class Session:
             timer.cancel()
         with self._lock:
             self._running.discard(step.cancel)
+
+    def list_devices(self) -> list[str]:
+        """Full names of the devices that nodes can be placed on."""
+        return ["/job:localhost/replica:0/task:0/device:CPU:0"]
 
     def close(self) -> None:
         """Cancels what runs and lets go of the state."""
@@ -255,7 +268,10 @@ class Plan:
                 loops = _has_loop(graph)
                 if self._interpret or not loops:
                     program = program_of(graph, request)
-                    self._use(Interpreted(program), program.result_copies, program.needs_step)
+                    watch = check_numbers if config.CHECK_NUMERICS.get() else None
+                    self._use(
+                        Interpreted(program, watch), program.result_copies, program.needs_step
+                    )
                     self._final = self._interpret
                     return
             elif self._runs <= EMIT_AFTER:
@@ -355,6 +371,16 @@ def _dump_into(folder: Path) -> Callable[[int, str, Graph], None]:
 
     place: list[Path] = []
     return dump
+
+
+def check_numbers(node: Node, result: Any, start: float, end: float) -> None:
+    """Raises InvalidArgumentError when a kernel gave NaN or infinity, naming its node."""
+    for index, value in enumerate(result if len(node.outputs) > 1 else (result,)):
+        array = np.asarray(value)
+        if array.dtype.kind in "fc" and not np.isfinite(array).all():
+            raise InvalidArgumentError(
+                f"output {index} of {node.name!r} has NaN or infinity: {clipped(array)}"
+            )
 
 
 def _has_loop(graph: Graph) -> bool:

@@ -1,0 +1,340 @@
+"""Session: runs a graph."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from graphvm.feeding import Convert, Fetches, Pack, cache_key, converter, feed_tensors
+from graphvm.graph import Graph, get_default_graph
+from graphvm.stacks import SESSIONS
+from graphvm.timeline import step_stats
+from graphvm_runtime import config
+from graphvm_runtime.engine import Plan, Request, connect, handed_out
+from graphvm_runtime.errors import GraphError, GraphvmError
+from graphvm_runtime.ir.graph import Function, Node
+from graphvm_runtime.trace import Trace
+
+FULL_TRACE = 3  # RunOptions.TraceLevel
+
+
+class _Entry:
+    """A pair of fetches and feeds, ready to run."""
+
+    __slots__ = ("converters", "keys", "pack", "plan")
+
+    def __init__(
+        self, keys: tuple[Any, ...], converters: list[Convert], plan: Plan, pack: Pack
+    ) -> None:
+        self.keys = keys
+        self.converters = converters
+        self.plan = plan
+        self.pack = pack
+
+
+class Session:
+    """Runs operations and evaluates tensors of a graph.
+
+    Args:
+        target: empty for this process, `grpc://host:port` for a server.
+        graph: the graph; the default graph when left out.
+        config: a `ConfigProto`. `operation_timeout_in_ms` bounds every run; a `cluster_def` lets
+            the session plan for those workers itself.
+
+    Thread-safe: any number of threads may run at the same time. Source: `tf.compat.v1.Session`.
+    """
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        self._target = target
+        self._graph = get_default_graph() if graph is None else graph
+        if not isinstance(self._graph, Graph):
+            raise TypeError(f"graph must be a Graph, not {type(graph).__name__}")
+        self._config = config
+        self._timeout = _seconds(getattr(config, "operation_timeout_in_ms", 0))
+        self._engine = connect(target, config)
+        self._seen = 0
+        self._functions = 0
+        self._entries: dict[Any, _Entry] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        self._entered: list[Any] = []
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that it runs."""
+        return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        """The graph as a `GraphDef`."""
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self) -> str:
+        """The target that it was made with."""
+        return self._target
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: Any = None,
+        run_metadata: Any = None,
+    ) -> Any:
+        """Runs what the fetches need, and gives their values.
+
+        Args:
+            fetches: tensors, operations, their names, variables, or lists, tuples, dictionaries
+                and named tuples of them.
+            feed_dict: values for any tensors of the graph, in place of what they would be.
+            options: a `RunOptions`: `timeout_in_ms`, `trace_level`.
+            run_metadata: a `RunMetadata` that receives the step stats of a traced run.
+
+        Returns:
+            The structure of `fetches`, with NumPy arrays (scalars for rank 0, bytes for strings)
+            in place of tensors and None in place of operations. Arrays are the caller's own.
+
+        Raises:
+            ValueError: an unknown fetch, a fed value of the wrong shape.
+            TypeError: an unknown feed, a fed value of the wrong type.
+            RuntimeError: the session is closed.
+            OpError: a node failed; names the node and the line that made it.
+
+        Source: `tf.compat.v1.Session.run`.
+        """
+        if self._seen != self._graph.version:
+            self._extend()
+        try:
+            key = (fetches, *feed_dict) if feed_dict else (fetches,)
+            entry = self._entries[key]
+        except (KeyError, TypeError):
+            entry = self._entry(fetches, tuple(feed_dict or ()))
+        if self._closed:
+            raise _closed()
+        if feed_dict:
+            values = [f(v) for f, v in zip(entry.converters, feed_dict.values(), strict=True)]
+        else:
+            values = []
+        try:
+            if options is None and run_metadata is None and not config.TRACE.get():
+                return entry.pack(entry.plan.run(values, self._timeout))
+            return entry.pack(self._run_with(entry.plan, values, options, run_metadata))
+        except GraphvmError as error:
+            if config.TRACEBACK.get() == "full":
+                raise
+            # the error names the node and the user's line; our own frames would only hide it
+            raise error.with_traceback(None) from None
+
+    def make_callable(
+        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """A function that runs these fetches with these feeds, faster than `run`.
+
+        Args:
+            fetches: as for `run`.
+            feed_list: tensors; the function takes a value for each, in this order.
+            accept_options: let the function take `options=` and `run_metadata=`.
+
+        Raises:
+            as `run`.
+
+        Source: `tf.compat.v1.Session.make_callable`.
+        """
+        self._extend()
+        entry = self._entry(fetches, tuple(feed_list or ()))
+        converters, plan, pack = entry.converters, entry.plan, entry.pack
+        count = len(converters)
+        single = not isinstance(fetches, list | tuple | Mapping) and len(plan.request.fetches) == 1
+        timeout = self._timeout
+        first = converters[0] if converters else None
+        direct: list[Callable[..., Any] | None] = [None]
+
+        def values_of(args: tuple[Any, ...]) -> list[Any]:
+            if len(args) != count:
+                raise TypeError(f"the function takes {count} values, got {len(args)}")
+            return [f(v) for f, v in zip(converters, args, strict=True)]
+
+        def call(*args: Any) -> Any:
+            if self._closed:
+                raise _closed()
+            run = direct[0]
+            if run is not None and timeout is None:
+                if count == 1 and first is not None and len(args) == 1:
+                    results = run(None, first(args[0]))
+                else:
+                    results = run(None, *values_of(args))
+                if single:
+                    return handed_out(results[0], plan.copies[0])
+                handed = [handed_out(v, c) for v, c in zip(results, plan.copies, strict=True)]
+                return pack(handed)
+            values = pack(plan.run(values_of(args), timeout))
+            direct[0] = plan.direct()
+            return values
+
+        if not accept_options:
+            return call
+
+        def call_with_options(*args: Any, options: Any = None, run_metadata: Any = None) -> Any:
+            if options is None and run_metadata is None:
+                return call(*args)
+            if self._closed:
+                raise _closed()
+            return pack(self._run_with(plan, values_of(args), options, run_metadata))
+
+        return call_with_options
+
+    def stats(self, fetches: Any, feeds: Sequence[Any] = ()) -> dict[str, int]:
+        """Counts of the instructions that these fetches take once they are optimised.
+
+        `interpreted` is 0 where every instruction was emitted.
+        """
+        self._extend()
+        return self._entry(fetches, tuple(feeds)).plan.stats()
+
+    def program(self, fetches: Any, feeds: Sequence[Any] = ()) -> str:
+        """The optimised program of these fetches as text, with its Python source."""
+        self._extend()
+        return self._entry(fetches, tuple(feeds)).plan.text()
+
+    def list_devices(self) -> list[Any]:
+        """Devices that the session can place nodes on."""
+        return list(self._engine.list_devices())
+
+    def close(self) -> None:
+        """Cancels what runs and lets go of variables, queues and programs."""
+        if not self._closed:
+            self._closed = True
+            self._entries.clear()
+            self._engine.close()
+
+    def as_default(self) -> Any:
+        """A context in which this is the default session."""
+        return SESSIONS.holding(self)
+
+    def __enter__(self) -> Session:
+        graph, session = self._graph.as_default(), self.as_default()
+        graph.__enter__()
+        session.__enter__()
+        self._entered.append((graph, session))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        graph, session = self._entered.pop()
+        session.__exit__(kind, error, trace)
+        graph.__exit__(kind, error, trace)
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Session of {self._graph!r}{' at ' + self._target if self._target else ''}>"
+
+    def _entry(self, fetches: Any, feed_keys: tuple[Any, ...]) -> _Entry:
+        if self._closed:
+            raise _closed()
+        key: Any
+        try:
+            key = (cache_key(fetches), *feed_keys)
+            found = self._entries.get(key)
+        except TypeError:
+            key = found = None
+        if found is None:
+            structure = Fetches(self._graph, fetches)
+            tensors = feed_tensors(self._graph, feed_keys)
+            if len(set(tensors)) != len(tensors):
+                raise GraphError("a tensor is fed twice")
+            request = Request(
+                tuple(t.endpoint for t in tensors),
+                tuple(t.endpoint for t in structure.tensors),
+                tuple(dict.fromkeys(o.name for o in structure.targets)),
+            )
+            found = _Entry(
+                feed_keys,
+                [converter(t) for t in tensors],
+                self._engine.plan(request),
+                structure.pack,
+            )
+            if key is not None:
+                self._entries[key] = found
+        return found
+
+    def _extend(self) -> None:
+        with self._lock:
+            version = self._graph.version
+            if version == self._seen:
+                return
+            nodes = self._graph.nodes_since(self._seen)[: version - self._seen]
+            library = self._graph.library
+            # functions are only ever added, and dictionaries keep their order
+            added = dict(list(library.items())[self._functions :])
+            self._functions += len(added)
+            if config.STRICT.get():
+                nodes, added = _through_bytes(nodes, added, self._graph)
+            self._engine.extend(nodes, added)
+            self._seen = version
+
+    def _run_with(
+        self, plan: Plan, values: list[Any], options: Any, run_metadata: Any
+    ) -> list[Any]:
+        timeout = _seconds(getattr(options, "timeout_in_ms", 0)) or self._timeout
+        file = config.TRACE.get()
+        if getattr(options, "trace_level", 0) != FULL_TRACE and not file:
+            return plan.run(values, timeout)
+        trace = Trace()
+        results = plan.run(values, timeout, trace)
+        if run_metadata is not None:
+            run_metadata.step_stats.CopyFrom(step_stats(trace))
+        if file:
+            with open(file, "w", encoding="utf-8") as out:
+                out.write(trace.chrome())
+        return results
+
+
+class InteractiveSession(Session):
+    """A session that is the default one from when it is made until it is closed.
+
+    Source: `tf.compat.v1.InteractiveSession`.
+    """
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._contexts = [self._graph.as_default(), self.as_default()]
+        for context in self._contexts:
+            context.__enter__()
+
+    def close(self) -> None:
+        """Closes the session and makes the one before the default again."""
+        if not self._closed:
+            super().close()
+            for context in reversed(self._contexts):
+                context.__exit__(None, None, None)
+
+
+def get_default_session() -> Session | None:
+    """The innermost session whose `with` block or `as_default` is open in this thread, or None."""
+    found: Session | None = SESSIONS.top()
+    return found
+
+
+def _through_bytes(
+    nodes: Sequence[Node], library: Mapping[str, Function], graph: Graph
+) -> tuple[list[Node], dict[str, Function]]:
+    """The nodes as another process would get them."""
+    from graphvm_runtime.ir.read import read_nodes
+    from graphvm_runtime.ir.write import write_nodes
+
+    data = write_nodes(nodes, library).SerializeToString()
+    return read_nodes(data, graph.node)
+
+
+def _seconds(milliseconds: int) -> float | None:
+    return milliseconds / 1000 if milliseconds else None
+
+
+def _closed() -> RuntimeError:
+    return RuntimeError("the session is closed; make a new one")
