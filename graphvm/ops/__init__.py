@@ -1,0 +1,1 @@
+"""The functions that users call, by TensorFlow's families."""

@@ -1,0 +1,334 @@
+"""Arithmetic on two tensors, with broadcasting."""
+
+from __future__ import annotations
+
+from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
+from graphvm.graph import Tensor
+from graphvm_runtime import dtypes
+
+__all__ = [
+    "add", "div", "div_no_nan", "divide", "floor_div", "floordiv", "floormod", "maximum",
+    "minimum", "mod", "multiply", "pow", "realdiv", "squared_difference", "subtract",
+    "truediv",
+]  # fmt: skip
+
+
+def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x + y`, element by element; strings are joined.
+
+    Args:
+        x: numeric or string, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        Same element type as `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ, or the op does not take them.
+        ShapeError: the shapes do not broadcast.
+
+    Source: TF op `AddV2`.
+    """
+    return output("AddV2", (x, y), None, name or "Add")
+
+
+def div_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x / y`, and 0 where y is 0.
+
+    Args:
+        x: floating or complex, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        Same element type as `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ, or the op does not take them.
+        ShapeError: the shapes do not broadcast.
+
+    Source: TF op `DivNoNan`.
+    """
+    return output("DivNoNan", (x, y), None, name or "div_no_nan")
+
+
+def floor_div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x / y` rounded towards minus infinity.
+
+    Args:
+        x: real, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        Same element type as `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ, or the op does not take them.
+        ShapeError: the shapes do not broadcast.
+
+    Source: TF op `FloorDiv`.
+    """
+    return output("FloorDiv", (x, y), None, name)
+
+
+def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x / y` rounded towards minus infinity.
+
+    Args:
+        x: real, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        Same element type as `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ, or the op does not take them.
+        ShapeError: the shapes do not broadcast.
+
+    Source: TF op `FloorDiv`.
+    """
+    return output("FloorDiv", (x, y), None, name or "floordiv")
+
+
+def floormod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """What is left after `floordiv`; it has the sign of y.
+
+    Args:
+        x: real, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        Same element type as `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ, or the op does not take them.
+        ShapeError: the shapes do not broadcast.
+
+    Source: TF op `FloorMod`.
+    """
+    return output("FloorMod", (x, y), None, name)
+
+
+def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """The greater of x and y, NaN where one is NaN.
+
+    Args:
+        x: real, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        Same element type as `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ, or the op does not take them.
+        ShapeError: the shapes do not broadcast.
+
+    Source: TF op `Maximum`.
+    """
+    return output("Maximum", (x, y), None, name)
+
+
+def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """The lesser of x and y, NaN where one is NaN.
+
+    Args:
+        x: real, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        Same element type as `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ, or the op does not take them.
+        ShapeError: the shapes do not broadcast.
+
+    Source: TF op `Minimum`.
+    """
+    return output("Minimum", (x, y), None, name)
+
+
+def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x * y`, element by element.
+
+    Args:
+        x: numeric, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        Same element type as `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ, or the op does not take them.
+        ShapeError: the shapes do not broadcast.
+
+    Source: TF op `Mul`.
+    """
+    return output("Mul", (x, y), None, name)
+
+
+def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x ** y`, element by element.
+
+    Args:
+        x: numeric, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        Same element type as `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ, or the op does not take them.
+        ShapeError: the shapes do not broadcast.
+
+    Source: TF op `Pow`.
+    """
+    return output("Pow", (x, y), None, name)
+
+
+def realdiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x / y`, element by element.
+
+    Args:
+        x: floating or complex, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        Same element type as `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ, or the op does not take them.
+        ShapeError: the shapes do not broadcast.
+
+    Source: TF op `RealDiv`.
+    """
+    return output("RealDiv", (x, y), None, name)
+
+
+def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """(x - y)**2, element by element.
+
+    Args:
+        x: numeric, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        Same element type as `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ, or the op does not take them.
+        ShapeError: the shapes do not broadcast.
+
+    Source: TF op `SquaredDifference`.
+    """
+    return output("SquaredDifference", (x, y), None, name)
+
+
+def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x - y`, element by element.
+
+    Args:
+        x: numeric, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        Same element type as `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ, or the op does not take them.
+        ShapeError: the shapes do not broadcast.
+
+    Source: TF op `Sub`.
+    """
+    return output("Sub", (x, y), None, name)
+
+
+def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x / y` as Python 2 divided: of integers the floor, of anything else the quotient.
+
+    Args:
+        x: numeric, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        Same element type as `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ.
+        ShapeError: the shapes do not broadcast.
+
+    Source: `tf.compat.v1.div`.
+    """
+    with op_scope(name or "div", (x, y)) as scope:
+        x, y = _converted(x, y)
+        op = "FloorDiv" if x.dtype.is_integer else "RealDiv"
+        return output(op, (x, y), None, scope)
+
+
+def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x / y` as Python 3 divides; the same as `truediv`.
+
+    Args:
+        x: numeric, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        See `truediv`.
+
+    Raises:
+        DTypeError: element types differ.
+        ShapeError: the shapes do not broadcast.
+
+    Source: `tf.divide`.
+    """
+    return truediv(x, y, name)
+
+
+def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x / y` as Python 3 divides: integers are made floating first.
+
+    Args:
+        x: numeric, any shape.
+        y: same element type, of a shape that broadcasts with `x`.
+        name: name of the operation.
+
+    Returns:
+        float32 for integers of at most 16 bits, float64 for longer ones, otherwise the element
+        type of `x`; the shapes broadcast together.
+
+    Raises:
+        DTypeError: element types differ, or are bool or string.
+        ShapeError: the shapes do not broadcast.
+
+    Source: `tf.truediv`.
+    """
+    with op_scope(name or "truediv", (x, y)) as scope:
+        x, y = _converted(x, y)
+        if x.dtype.is_integer and x.dtype.base is y.dtype.base:
+            wide = dtypes.float32 if x.dtype.size <= 2 else dtypes.float64
+            attrs = {"DstT": wide}
+            x, y = output("Cast", (x,), attrs), output("Cast", (y,), attrs)
+        return output("RealDiv", (x, y), None, scope)
+
+
+def _converted(x: TensorLike, y: TensorLike) -> tuple[Tensor, Tensor]:
+    """Both as tensors, a Python value beside a tensor in that tensor's type."""
+    if isinstance(y, Tensor):
+        return convert_to_tensor(x, None, "x", dtype_hint=y.dtype), y
+    x = convert_to_tensor(x, None, "x", dtype_hint=getattr(y, "dtype", None))
+    return x, convert_to_tensor(y, None, "y", dtype_hint=x.dtype)
+
+
+mod = floormod

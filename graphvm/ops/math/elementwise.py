@@ -1,0 +1,245 @@
+"""Functions of one number, element by element."""
+
+from __future__ import annotations
+
+from graphvm.conversion import TensorLike, output
+from graphvm.graph import Tensor
+
+__all__ = [
+    "abs", "cos", "exp", "log", "negative", "reciprocal", "rsqrt", "sigmoid", "sign", "sin",
+    "sqrt", "square", "tanh",
+]  # fmt: skip
+
+
+def abs(x: TensorLike, name: str | None = None) -> Tensor:
+    """Absolute value of each element.
+
+    Args:
+        x: real, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Abs`.
+    """
+    return output("Abs", (x,), None, name)
+
+
+def cos(x: TensorLike, name: str | None = None) -> Tensor:
+    """Cosine of each element.
+
+    Args:
+        x: floating or complex, in radians, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Cos`.
+    """
+    return output("Cos", (x,), None, name)
+
+
+def exp(x: TensorLike, name: str | None = None) -> Tensor:
+    """Exponential of each element.
+
+    Args:
+        x: floating or complex, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Exp`.
+    """
+    return output("Exp", (x,), None, name)
+
+
+def log(x: TensorLike, name: str | None = None) -> Tensor:
+    """Natural logarithm of each element: -inf at 0, NaN below.
+
+    Args:
+        x: floating or complex, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Log`.
+    """
+    return output("Log", (x,), None, name)
+
+
+def negative(x: TensorLike, name: str | None = None) -> Tensor:
+    """Each element with its sign changed.
+
+    Args:
+        x: numeric, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Neg`.
+    """
+    return output("Neg", (x,), None, name)
+
+
+def reciprocal(x: TensorLike, name: str | None = None) -> Tensor:
+    """One over each element.
+
+    Args:
+        x: numeric, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Reciprocal`.
+    """
+    return output("Reciprocal", (x,), None, name)
+
+
+def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
+    """One over the square root of each element.
+
+    Args:
+        x: floating or complex, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Rsqrt`.
+    """
+    return output("Rsqrt", (x,), None, name)
+
+
+def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
+    """Logistic function of each element: 1 / (1 + exp(-x)).
+
+    Args:
+        x: floating or complex, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Sigmoid`.
+    """
+    return output("Sigmoid", (x,), None, name)
+
+
+def sign(x: TensorLike, name: str | None = None) -> Tensor:
+    """-1, 0 or 1 by the sign of each element; x / |x| where it is complex.
+
+    Args:
+        x: numeric, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Sign`.
+    """
+    return output("Sign", (x,), None, name)
+
+
+def sin(x: TensorLike, name: str | None = None) -> Tensor:
+    """Sine of each element.
+
+    Args:
+        x: floating or complex, in radians, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Sin`.
+    """
+    return output("Sin", (x,), None, name)
+
+
+def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
+    """Square root of each element, NaN below 0.
+
+    Args:
+        x: floating or complex, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Sqrt`.
+    """
+    return output("Sqrt", (x,), None, name)
+
+
+def square(x: TensorLike, name: str | None = None) -> Tensor:
+    """Square of each element.
+
+    Args:
+        x: numeric, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Square`.
+    """
+    return output("Square", (x,), None, name)
+
+
+def tanh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Hyperbolic tangent of each element.
+
+    Args:
+        x: floating or complex, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Tanh`.
+    """
+    return output("Tanh", (x,), None, name)

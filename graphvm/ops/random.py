@@ -1,0 +1,215 @@
+"""Random numbers, and the seeds that they come from.
+
+A seed is a pair: the graph's and the operation's. With a seed of the graph alone, the k-th
+operation that has none of its own gets k; with neither, each session draws fresh numbers.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Literal
+
+from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
+from graphvm.graph import Graph, Tensor, get_default_graph
+from graphvm_runtime import dtypes
+from graphvm_runtime.dtypes import DType, as_dtype
+from graphvm_runtime.errors import GraphError
+
+__all__ = [
+    "DEFAULT_GRAPH_SEED", "get_seed", "normal", "random_normal", "random_uniform",
+    "set_random_seed", "truncated_normal", "uniform",
+]  # fmt: skip
+
+DEFAULT_GRAPH_SEED = 87654321
+_LIMIT = 2**31 - 1
+_BY_NAME = "graphvm/seeds_by_name"  # collection that is not empty where seeds go by name
+
+
+def set_random_seed(seed: int | None, by: Literal["count", "name"] = "count") -> None:
+    """Sets the seed of the default graph.
+
+    Args:
+        seed: any integer; None takes it back.
+        by: what tells the operations apart that have no seed of their own: `count`, the number
+            of such operations made before (TensorFlow's way), or `name`, so that a node more or
+            less changes no other's numbers.
+
+    Raises:
+        GraphError: `by` is neither.
+
+    Source: `tf.compat.v1.set_random_seed`, as of TensorFlow 2.21.
+    """
+    if by not in ("count", "name"):
+        raise GraphError(f"seeds go by count or by name, not by {by!r}")
+    graph = get_default_graph()
+    graph.seed = seed
+    graph.outermost.clear_collection(_BY_NAME)
+    if by == "name":
+        graph.outermost.add_to_collection(_BY_NAME, True)
+
+
+def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
+    """The pair of seeds of a new random operation of the default graph.
+
+    Args:
+        op_seed: the seed that the user gave it.
+
+    Returns:
+        Seed of the graph and of the operation; (None, None) where neither has one.
+
+    Source: `tf.compat.v1.get_seed`, as of TensorFlow 2.21.
+    """
+    graph = get_default_graph()
+    if graph.seed is not None:
+        if op_seed is None:
+            op_seed = _own_seed(graph)
+        pair = graph.seed % _LIMIT, op_seed % _LIMIT
+    elif op_seed is not None:
+        pair = DEFAULT_GRAPH_SEED, op_seed % _LIMIT
+    else:
+        return None, None
+    # 0, 0 would mean no seed at all
+    return (0, _LIMIT) if pair == (0, 0) else pair
+
+
+def _own_seed(graph: Graph) -> int:
+    if not graph.outermost.get_collection(_BY_NAME):
+        return graph.next_seed()
+    path, around = [graph.unique_name("seed", mark_as_used=False)], graph
+    while around.outer is not None:
+        path.append(getattr(around, "name", ""))
+        around = around.outer
+        path.append(around.get_name_scope())
+    return zlib.crc32("//".join(path).encode())
+
+
+def _drawn(op: str, shape: TensorLike, dtype: DType, seed: int | None, name: str | None) -> Tensor:
+    first, second = get_seed(seed)
+    attrs = {"dtype": dtype, "seed": first or 0, "seed2": second or 0}
+    return output(op, (shape,), attrs, name)
+
+
+def _shape(shape: TensorLike) -> Tensor:
+    return convert_to_tensor(shape, None, "shape", dtype_hint=dtypes.int32)
+
+
+def random_uniform(
+    shape: TensorLike,
+    minval: TensorLike = 0,
+    maxval: TensorLike = None,
+    dtype: object = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Random numbers, each as likely as any other in [minval, maxval).
+
+    Args:
+        shape: vector of integers.
+        minval: scalar, or of a shape that broadcasts.
+        maxval: likewise; 1 by default.
+        dtype: a floating type.
+        seed: the seed of the operation; see `set_random_seed`.
+        name: name of the last operation.
+
+    Returns:
+        `dtype`, `shape`; new numbers each time it runs.
+
+    Raises:
+        DTypeError: `dtype` is not floating.
+
+    Source: TF op `RandomUniform`.
+    """
+    kind = as_dtype(dtype)
+    maxval = 1 if maxval is None else maxval
+    with op_scope(name or "random_uniform", (shape, minval, maxval)) as scope:
+        dims = _shape(shape)
+        plain = type(minval) in (int, float) and type(maxval) in (int, float)
+        if plain and minval == 0 and maxval == 1:
+            return _drawn("RandomUniform", dims, kind, seed, None)
+        low = convert_to_tensor(minval, kind, "min")
+        high = convert_to_tensor(maxval, kind, "max")
+        drawn = _drawn("RandomUniform", dims, kind, seed, None)
+        width = output("Sub", (high, low), None, "sub")
+        return output("AddV2", (output("Mul", (drawn, width), None, "mul"), low), None, scope)
+
+
+def random_normal(
+    shape: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: object = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Random numbers of a normal distribution.
+
+    Args:
+        shape: vector of integers.
+        mean: scalar, or of a shape that broadcasts.
+        stddev: likewise; the standard deviation.
+        dtype: a floating type.
+        seed: the seed of the operation; see `set_random_seed`.
+        name: name of the last operation.
+
+    Returns:
+        `dtype`, `shape`; new numbers each time it runs.
+
+    Raises:
+        DTypeError: `dtype` is not floating.
+
+    Source: TF op `RandomStandardNormal`.
+    """
+    return _scaled(
+        "RandomStandardNormal", shape, mean, stddev, dtype, seed, name or "random_normal"
+    )
+
+
+def truncated_normal(
+    shape: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: object = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Random numbers of a normal distribution, none further than two deviations from its mean.
+
+    Args:
+        shape: vector of integers.
+        mean: scalar, or of a shape that broadcasts.
+        stddev: likewise; the standard deviation before the tails are cut off.
+        dtype: a floating type.
+        seed: the seed of the operation; see `set_random_seed`.
+        name: name of the last operation.
+
+    Returns:
+        `dtype`, `shape`; new numbers each time it runs.
+
+    Raises:
+        DTypeError: `dtype` is not floating.
+
+    Source: TF op `TruncatedNormal`.
+    """
+    return _scaled("TruncatedNormal", shape, mean, stddev, dtype, seed, name or "truncated_normal")
+
+
+def _scaled(
+    op: str,
+    shape: TensorLike,
+    mean: TensorLike,
+    stddev: TensorLike,
+    dtype: object,
+    seed: int | None,
+    name: str,
+) -> Tensor:
+    kind = as_dtype(dtype)
+    with op_scope(name, (shape, mean, stddev)) as scope:
+        dims = _shape(shape)
+        centre = convert_to_tensor(mean, kind, "mean")
+        width = convert_to_tensor(stddev, kind, "stddev")
+        drawn: Any = _drawn(op, dims, kind, seed, None)
+        return output("AddV2", (output("Mul", (drawn, width), None, "mul"), centre), None, scope)
+
+
+normal = random_normal
+uniform = random_uniform
