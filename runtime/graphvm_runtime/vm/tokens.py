@@ -262,6 +262,7 @@ def _kind(op: str) -> int | None:
 
 def _region(graph: Graph, node: Node) -> Region:
     op = node.op.name
+    attrs: tuple[str, ...]
     if op in _IFS:
         kind, attrs = "if", ("then_branch", "else_branch")
     elif op in _WHILES:
