@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphvm_runtime.compiler.buffers import planned
 from graphvm_runtime.compiler.program import (
     Call, If, Instruction, Invoke, Program, Strand, Subprogram, While, subprograms,
 )  # fmt: skip
@@ -104,6 +105,10 @@ class _Assembly:
         code, kept = self._finished(result_registers)
         copies, roots = self._result_ownership(result_registers, kept)
         blocking = any(_blocks(i) for i in code)
+        buffers: tuple[TensorType, ...] = ()
+        if not blocking:
+            leaving = kept.union(*(self.roots[r] for r in result_registers))
+            code, buffers = planned(code, self.types, self.roots, leaving)
         return Program(
             name=self.name,
             code=tuple(code),
@@ -116,6 +121,7 @@ class _Assembly:
             strands=_strands(code) if blocking else (),
             needs_step=any(_needs_step(i) for i in code),
             blocking=blocking,
+            buffers=buffers,
             types=self.types,
         )
 

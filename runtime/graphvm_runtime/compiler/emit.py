@@ -19,6 +19,7 @@ import numpy as np
 from graphvm_runtime.compiler.program import Call, If, Invoke, Program, Strand, Subprogram, While
 from graphvm_runtime.dtypes import string
 from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.shapes import TensorType
 
 # CPython refuses more than 20 nested blocks and 100 levels of indentation
 MAX_DEPTH = 12
@@ -92,6 +93,26 @@ def emitted_strand(program: Program, strand: Strand, run_strands: RunStrands) ->
     return writer.compiled("run")
 
 
+class BufferPool:
+    """Sets of planned buffers; each set belongs to one run at a time."""
+
+    def __init__(self, types: Sequence[TensorType]) -> None:
+        self._types = list(types)
+        self._free: list[tuple[Any, ...]] = []
+
+    def take(self) -> tuple[Any, ...]:
+        """A set that no other run has."""
+        try:
+            return self._free.pop()
+        except IndexError:
+            return tuple(np.empty(t.shape or (), t.dtype.numpy) for t in self._types)
+
+    def give(self, buffers: tuple[Any, ...]) -> None:
+        """Gives a set back; a few are kept."""
+        if len(self._free) < 2:
+            self._free.append(buffers)
+
+
 @dataclass(slots=True)
 class _Names:
     """Local variables of one emitted function; a freed one is used again first."""
@@ -119,6 +140,8 @@ class _Writer:
         self.waiting: list[tuple[str, Program]] = []
         self.active: list[Program] = []
         self.instructions = 0
+        self.buffers: list[TensorType] = []
+        self.offsets: dict[int, int] = {}  # of each program being written: its first buffer
 
     def compiled(self, name: str) -> Emitted:
         source = "\n".join(self.lines) + "\n"
@@ -165,8 +188,17 @@ class _Writer:
         self.line(0, f"def {name}({', '.join(['step', *params])}):")
         if program.needs_step:
             self.line(1, "cancel = step.cancel")
+        self.line(1, "pass")
+        header = len(self.lines) - 1
+        self.buffers = []
         local = dict(zip(program.params, params, strict=True))
         results = self.body(1, program, local, names)
+        if self.buffers:
+            pool = BufferPool(self.buffers)
+            held = self.constant(pool)
+            listed = "".join(f"b{i}, " for i in range(len(self.buffers)))
+            self.lines[header] = f" {listed}= held = {held}.take()"
+            self.line(1, f"{held}.give(held)")
         self.line(1, f"return ({''.join(r + ', ' for r in results)})")
 
     def strand(self, name: str, program: Program, strand: Strand) -> None:
@@ -197,6 +229,8 @@ class _Writer:
     ) -> list[str]:
         """Writes the instructions; gives the expression of each result."""
         self.active.append(program)
+        self.offsets[id(program)] = len(self.buffers)
+        self.buffers.extend(program.buffers)
         for register, value in program.constants:
             local[register] = self.constant(value)
         protected = set(program.params) | {r for r, _ in program.constants}
@@ -222,8 +256,11 @@ class _Writer:
                 for i, r in enumerate(ins.inputs)
             ]
             self._free(ins.dead, local, names, protected, ins.outputs)
+            target = local[ins.into] if ins.into >= 0 else ""
+            if ins.buffer >= 0:
+                target = f"b{self.offsets[id(program)] + ins.buffer}"
             outs = self._outputs(ins.outputs, local, names)
-            self.line(depth, self._call_text(ins, args, outs, local), ins.node)
+            self.line(depth, self._call_text(ins, args, outs, target), ins.node)
             self._free_unused(ins, local, names, protected)
             return
         if isinstance(ins, If):
@@ -235,10 +272,10 @@ class _Writer:
         self._free(ins.dead, local, names, protected, ins.outputs)
         self._free_unused(ins, local, names, protected)
 
-    def _call_text(self, ins: Call, args: list[str], outs: list[str], local: dict[int, str]) -> str:
+    def _call_text(self, ins: Call, args: list[str], outs: list[str], target: str) -> str:
         kernel = ins.kernel
-        if ins.into >= 0:
-            text = f"{self.kernel(kernel.call)}({', '.join(args)}, out={local[ins.into]})"
+        if target:
+            text = f"{self.kernel(kernel.call)}({', '.join(args)}, out={target})"
         elif kernel.expression and ins.node.outputs[0].dtype is not string:
             text = kernel.expression.format(*args)
         else:

@@ -36,7 +36,8 @@ class Call:
     Attributes:
         copies: positions of inputs that the kernel keeps and the program does not own: they are
             copied first.
-        into: register whose array receives output 0, -1 for a fresh one.
+        into: register whose array receives output 0, -1 for none.
+        buffer: planned buffer of the program that receives output 0, -1 for none.
         dead: registers that nothing reads afterwards.
     """
 
@@ -46,6 +47,7 @@ class Call:
     outputs: tuple[int, ...]
     copies: tuple[int, ...] = ()
     into: int = -1
+    buffer: int = -1
     dead: tuple[int, ...] = ()
 
 
@@ -115,6 +117,7 @@ class Program:
         result_roots: for each result what its memory may be: -1 something that outlives the
             step, -2-i parameter i; empty when it is the caller's alone.
         strands: more than one only where an instruction may wait for others.
+        buffers: types of the planned buffers; each belongs to one run at a time.
         needs_step: some instruction reaches the session or may loop.
     """
 
@@ -129,6 +132,7 @@ class Program:
     strands: tuple[Strand, ...] = ()
     needs_step: bool = False
     blocking: bool = False
+    buffers: tuple[TensorType, ...] = ()
     types: Mapping[int, TensorType] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -158,6 +162,8 @@ class Program:
                 below.extend(subs)
             if isinstance(ins, Call) and ins.into >= 0:
                 line += f" into r{ins.into}"
+            if isinstance(ins, Call) and ins.buffer >= 0:
+                line += f" into buffer {ins.buffer}"
             if ins.dead:
                 line += " dead " + " ".join(f"r{r}" for r in ins.dead)
             yield f"{line}  # {ins.node.name}"
@@ -179,6 +185,7 @@ class Program:
                 if isinstance(ins, Call):
                     count["in place"] += ins.into >= 0
                     count["copies"] += len(ins.copies)
+                    count["buffered"] += ins.buffer >= 0
             count["programs"] += 1
             count["strands"] += max(1, len(program.strands))
         return dict(count)

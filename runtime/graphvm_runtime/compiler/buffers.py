@@ -1,0 +1,77 @@
+"""Plans which outputs are written into buffers that a program keeps from run to run.
+
+A fresh large array costs a page fault for every 4 KiB of it, often more than the arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from graphvm_runtime.compiler.program import Call, Instruction
+from graphvm_runtime.shapes import TensorType, size_of
+
+SMALLEST = 1 << 15  # bytes; below this a fresh array is as fast
+
+
+def planned(
+    code: Sequence[Instruction],
+    types: Mapping[int, TensorType],
+    roots: Sequence[frozenset[int]],
+    leaving: set[int],
+) -> tuple[list[Instruction], tuple[TensorType, ...]]:
+    """The code with buffers assigned, and the types of the buffers.
+
+    Args:
+        roots: for each register the registers whose memory it may share.
+        leaving: roots that leave the program, as results or kept by a kernel.
+    """
+    last: dict[int, int] = {}
+    for at, ins in enumerate(code):
+        for register in (*ins.inputs, *ins.outputs):
+            for root in roots[register]:
+                last[root] = at
+    # what is overwritten in place lives on as another register: leave it alone
+    overwritten = {ins.into for ins in code if isinstance(ins, Call) and ins.into >= 0}
+    buffers: list[TensorType] = []
+    free: dict[TensorType, list[int]] = {}
+    ending: dict[int, list[int]] = {}
+    out: list[Instruction] = []
+    for at, ins in enumerate(code):
+        if isinstance(ins, Call) and _may_buffer(ins, types, roots, leaving, overwritten):
+            register = ins.outputs[0]
+            type_ = types[register]
+            slots = free.setdefault(type_, [])
+            if slots:
+                slot = slots.pop()
+            else:
+                slot = len(buffers)
+                buffers.append(type_)
+            ending.setdefault(last[register], []).append(slot)
+            ins = replace(ins, buffer=slot)
+        out.append(ins)
+        for slot in ending.pop(at, ()):
+            free.setdefault(buffers[slot], []).append(slot)
+    return out, tuple(buffers)
+
+
+def _may_buffer(
+    ins: Call,
+    types: Mapping[int, TensorType],
+    roots: Sequence[frozenset[int]],
+    leaving: set[int],
+    overwritten: set[int],
+) -> bool:
+    if not ins.kernel.out or ins.into >= 0 or len(ins.outputs) != 1:
+        return False
+    register = ins.outputs[0]
+    type_ = types[register]
+    size = size_of(type_.shape)
+    return (
+        size is not None
+        and type_.dtype.numpy != object
+        and size * type_.dtype.numpy.itemsize >= SMALLEST
+        and roots[register] == {register}
+        and register not in leaving
+        and register not in overwritten
+    )
