@@ -26,7 +26,7 @@ from graphvm.stacks import (
 from graphvm.tensor import Operation, Tensor
 from graphvm_runtime import shapes
 from graphvm_runtime.device_spec import ANY, DeviceSpec
-from graphvm_runtime.dtypes import DType, as_dtype
+from graphvm_runtime.dtypes import Array, DType, as_dtype
 from graphvm_runtime.errors import (
     DTypeError,
     FinalizedError,
@@ -38,7 +38,7 @@ from graphvm_runtime.errors import (
 from graphvm_runtime.ir import graph as ir
 from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node
 from graphvm_runtime.ir.infer import Resolution, infer
-from graphvm_runtime.ops.registry import Attrs, OpDef, lookup
+from graphvm_runtime.ops.registry import Attrs, OpDef, Resolver, Value, lookup
 from graphvm_runtime.shapes import TensorType
 
 if TYPE_CHECKING:
@@ -70,6 +70,9 @@ class Graph(Scoped, CollectionStore, Library):
         self._ops: list[Operation | None] = []  # views, made when first asked for
         self._at: dict[str, int] = {}
         self._resolution = Resolution(self._lookup)
+        self._types: dict[TensorType, TensorType] = {}
+        self._known: dict[tuple[Any, ...], tuple[Attrs, tuple[TensorType, ...]]] = {}
+        self._kept: list[TensorType] = []
         self._users: dict[Endpoint, list[int]] = {}
         self._users_of = 0  # nodes that `_users` covers
         self._unfeedable: set[Tensor] = set()
@@ -288,19 +291,17 @@ class Graph(Scoped, CollectionStore, Library):
                 single = False
                 flat.extend([t if t.graph is self else self._adopted(t) for t in item])
         ends = tuple([t.endpoint for t in flat])
-        types = [t.type for t in flat]
-        try:
-            if single and not attrs:
-                full = self._bound_attrs(declared, types)
-            else:
-                groups = [
-                    [i.type.dtype] if isinstance(i, Tensor) else [t.type.dtype for t in i]
-                    for i in inputs
-                ]
-                full = declared.completed(groups, attrs or {})
-            outputs = infer(declared, types, full, self._resolution.of(ends))
-        except GraphvmError as error:
-            raise self._explained(error, declared, flat, name, source)
+        known = None
+        if single and not attrs:
+            # Types are shared objects (see `_typed`), so their identities say it all.
+            key = (declared, *[id(t.type) for t in flat])
+            known = self._known.get(key)
+        if known is None:
+            try:
+                known = self._typed(declared, inputs, flat, ends, attrs)
+            except GraphvmError as error:
+                raise self._explained(error, declared, flat, name, source)
+        full, outputs = known
         scopes = self._local.now
         after: tuple[str, ...] = ()
         if control_inputs or scopes.controls:
@@ -313,7 +314,7 @@ class Graph(Scoped, CollectionStore, Library):
             if self._finalized:
                 raise FinalizedError("the graph is finalized: nothing can be added to it")
             final = self._node_name(declared.name if name is None else name, scopes)
-            node = Node(final, declared, ends, after, full, outputs, device, source)
+            node = _new(Node, (final, declared, ends, after, full, outputs, device, source))
             view = Operation(self, node)
             self._at[final] = len(self._nodes)
             self._nodes.append(node)
@@ -322,15 +323,30 @@ class Graph(Scoped, CollectionStore, Library):
             scopes.saw(final)
         return view
 
-    @staticmethod
-    def _bound_attrs(op: OpDef, types: Sequence[TensorType]) -> Attrs:
-        """Attributes of a node that gives none itself: they follow from the input types."""
-        key = tuple([t.dtype for t in types])
-        bound = op.bound.get(key)
-        if bound is None:
-            attrs = op.completed([[t] for t in key], {})
-            bound = op.bound[key] = attrs, op.output_dtypes(attrs)
-        return bound[0]
+    def _typed(
+        self,
+        op: OpDef,
+        inputs: Sequence[Tensor | Sequence[Tensor]],
+        flat: Sequence[Tensor],
+        ends: Sequence[Endpoint],
+        attrs: Attrs | None,
+    ) -> tuple[Attrs, tuple[TensorType, ...]]:
+        """Attributes and output types of a new node, remembered where nothing else decides them."""
+        groups = [
+            [i.type.dtype] if isinstance(i, Tensor) else [t.type.dtype for t in i] for i in inputs
+        ]
+        if len(groups) != len(op.inputs):
+            raise GraphError(f"{op.name} takes {len(op.inputs)} inputs, got {len(groups)}")
+        full = op.completed(groups, attrs or {})
+        types = [t.type for t in flat]
+        resolver = _Noting(self._resolution.of(ends))
+        share = self._types.setdefault
+        outputs = tuple([share(t, t) for t in infer(op, types, full, resolver)])
+        if not attrs and len(flat) == len(inputs) and not resolver.asked:
+            # Types that are keys by their identity must stay: `_types` and `_kept` hold them.
+            self._kept.extend(types)
+            self._known[(op, *map(id, types))] = full, outputs
+        return full, outputs
 
     def _node_name(self, name: str, scopes: Scopes) -> str:
         """The final name of a node; takes it."""
@@ -340,7 +356,9 @@ class Graph(Scoped, CollectionStore, Library):
                 raise GraphError(f"the graph has an operation {name!r} already")
             self._names.mark(name)
         else:
-            if not (NAME_IN_SCOPE if scopes.name else NAME_AT_ROOT)(name) or not name:
+            if not (name.isalnum() and name.isascii()) and not (
+                name and (NAME_IN_SCOPE if scopes.name else NAME_AT_ROOT)(name)
+            ):
                 raise GraphError(
                     f"{name!r} is no name of an operation",
                     do="use letters, digits and _ . / > -, the first of them a letter or digit",
@@ -505,7 +523,9 @@ class Graph(Scoped, CollectionStore, Library):
             node = self._lookup(tensor.op.name)
             outputs = list(node.outputs)
             index = tensor.value_index
-            outputs[index] = tensor.type = TensorType(tensor.type.dtype, shape)
+            self._kept.append(tensor.type)
+            refined = TensorType(tensor.type.dtype, shape)
+            outputs[index] = tensor.type = self._types.setdefault(refined, refined)
             tensor._shape = None
             tensor.op._node = self._nodes[self._at[node.name]] = node.changed(outputs=outputs)
             # what was worked out from the less precise shape is worked out again
@@ -570,8 +590,33 @@ class Graph(Scoped, CollectionStore, Library):
         return message
 
 
+_new = tuple.__new__  # what Node(...) comes down to, without the call in between
+
+
 def _types(groups: Iterable[Any]) -> list[list[DType]]:
     return [[g.dtype] if isinstance(g, Tensor) else [t.dtype for t in g] for g in groups]
+
+
+class _Noting:
+    """Resolver that notes whether it was asked."""
+
+    __slots__ = ("asked", "resolver")
+
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+        self.asked = False
+
+    def value(self, index: int) -> Value | None:
+        self.asked = True
+        return self.resolver.value(index)
+
+    def constant(self, index: int) -> Array | None:
+        self.asked = True
+        return self.resolver.constant(index)
+
+    def handle(self, index: int) -> TensorType | None:
+        self.asked = True
+        return self.resolver.handle(index)
 
 
 _GRAPHS: Stack[Graph] = Stack()

@@ -191,23 +191,34 @@ class Tensor:
         def __getitem__(self, key: Any) -> Tensor: ...
 
 
+_new = tuple.__new__  # what Endpoint(...) comes down to, without the call in between
+
+
 class Operation:
     """One node of a graph, with the tensors that it makes.
 
     Source: `tf.Operation`.
     """
 
-    __slots__ = ("__weakref__", "_node", "graph", "outputs")
+    __slots__ = ("__weakref__", "_node", "_tensors", "graph")
 
     def __init__(self, graph: Any, node: Node) -> None:
         self.graph = graph
         self._node = node
         types = node.outputs
+        # Most nodes have one output: no list is kept for it, graphs have many nodes.
+        self._tensors: Tensor | list[Tensor]
         if len(types) == 1:
-            self.outputs = [Tensor(self, 0, types[0], Endpoint(node.name, 0))]
+            self._tensors = Tensor(self, 0, types[0], _new(Endpoint, (node.name, 0)))
         else:
             name = node.name
-            self.outputs = [Tensor(self, i, t, Endpoint(name, i)) for i, t in enumerate(types)]
+            self._tensors = [Tensor(self, i, t, Endpoint(name, i)) for i, t in enumerate(types)]
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        """Tensors that it makes."""
+        tensors = self._tensors
+        return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
     @property
     def name(self) -> str:

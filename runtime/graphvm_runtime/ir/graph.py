@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from types import CodeType, MappingProxyType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.errors import GraphError
@@ -39,17 +39,15 @@ def source_text(source: Source) -> str:
     return f"{code.co_filename}:{line}, in {code.co_name}"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Endpoint:
+class Endpoint(NamedTuple):
     """Output `index` of the node called `node`; prints as `x:0`."""
 
+    # A tuple because endpoints are keys everywhere, and tuples hash and compare in C.
     node: str
-    index: int = 0
+    index: int = 0  # type: ignore[assignment]  # hides tuple.index, which nothing asks for
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"{self.node}:{self.index}"
-
-    __repr__ = __str__
 
 
 def endpoint(text: str) -> Endpoint:
@@ -62,9 +60,10 @@ def endpoint(text: str) -> Endpoint:
     return Endpoint(text, 0)
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Node:
+class Node(NamedTuple):
     """One operation of a graph; equal means identical.
+
+    A tuple because it is the cheapest frozen object to make, and graphs have many.
 
     Attributes:
         inputs: data inputs, lists laid out flat.
@@ -126,6 +125,12 @@ class Node:
     def with_attrs(self, **attrs: AttrValue) -> Node:
         """A copy with some attributes set."""
         return self.changed(attrs=MappingProxyType({**self.attrs, **attrs}))
+
+
+# Two nodes are never the same because they say the same.
+Node.__eq__ = object.__eq__  # type: ignore[method-assign]
+Node.__ne__ = object.__ne__  # type: ignore[method-assign]
+Node.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
