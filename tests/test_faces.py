@@ -14,6 +14,7 @@ import pytest
 
 import graphvm
 import graphvm_runtime
+from graphvm_runtime import config
 
 ROOT = Path(__file__).resolve().parent.parent
 FACE = Path(__file__).parent / "data" / "face.txt"
@@ -104,3 +105,8 @@ def test_the_example_of_the_readme_runs_and_its_file_loads(tmp_path: Path) -> No
     graph.ParseFromString((tmp_path / "model.pb").read_bytes())
     graphvm.import_graph_def(graph, name="")
     assert graphvm.get_default_graph().get_tensor_by_name("x:0").shape.as_list() == [None, 2]
+
+
+def test_every_switch_is_documented() -> None:
+    rows = re.findall(r"^\| `(GRAPHVM_\w+)", (ROOT / "docs/switches.md").read_text(), re.M)
+    assert set(rows) == set(config.SWITCHES)
