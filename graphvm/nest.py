@@ -13,7 +13,14 @@ from typing import Any
 
 from graphvm_runtime.errors import clipped
 
-__all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
+__all__ = [
+    "assert_same_structure",
+    "flatten",
+    "flatten_up_to",
+    "is_nested",
+    "map_structure",
+    "pack_sequence_as",
+]
 
 
 def is_nested(value: object) -> bool:
@@ -53,6 +60,34 @@ def _collect(structure: Any, out: list[Any]) -> None:
             _collect(child, out)
     else:
         out.append(structure)
+
+
+def flatten_up_to(shallow: Any, structure: Any) -> list[Any]:
+    """The parts of a structure that stand where another one has leaves.
+
+    Args:
+        shallow: its leaves say how deep to go.
+        structure: of the same form down to there, anything below.
+
+    Returns:
+        A part for each leaf of `shallow`, from left to right.
+
+    Raises:
+        ValueError: the forms differ above the leaves of `shallow`.
+    """
+    if not is_nested(shallow):
+        return [structure]
+    outer = _children(shallow)
+    if not is_nested(structure) or isinstance(shallow, Mapping) != isinstance(structure, Mapping):
+        raise ValueError(f"a leaf stands where a structure is wanted: {clipped(structure)}")
+    if isinstance(shallow, Mapping) and set(shallow) != set(structure):
+        raise ValueError(
+            f"the keys differ: {clipped(sorted(shallow))}, {clipped(sorted(structure))}"
+        )
+    inner = _children(structure)
+    if len(outer) != len(inner):
+        raise ValueError(f"{len(inner)} elements stand where {len(outer)} are wanted")
+    return [part for a, b in zip(outer, inner, strict=True) for part in flatten_up_to(a, b)]
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:

@@ -1,0 +1,91 @@
+"""What `cond` and `while_loop` share: tracing bodies and giving them the same parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from graphvm.conversion import convert_to_tensor, output
+from graphvm.function import FuncGraph
+from graphvm.graph import Operation, Tensor, get_default_graph
+from graphvm.source import user_source
+from graphvm_runtime.errors import DTypeError
+from graphvm_runtime.ir.graph import source_text
+
+__all__ = [
+    "aligned", "body_name", "check_callable", "control_of", "here", "identities", "is_stateful",
+    "result_of", "scalar_of",
+]  # fmt: skip
+
+
+def body_name(scope: str, role: str) -> str:
+    """Name of a body of the node in a name scope, `layer_cond_true`."""
+    return f"{scope[:-1]}_{role}".replace("/", "_")
+
+
+def here() -> str:
+    """The user's own line, as text."""
+    return source_text(user_source())
+
+
+def result_of(graph: FuncGraph, value: Any, dtype: object = None) -> Tensor:
+    """What a body gives, as a tensor of the body."""
+    tensor = graph.capture(convert_to_tensor(value, dtype))
+    # a reference is read here: what leaves a body is a value
+    return output("Identity", (tensor,)) if tensor.dtype.is_ref else tensor
+
+
+def scalar_of(value: Any, name: str) -> Tensor:
+    """A predicate as a scalar: other shapes lose their axes of length 1."""
+    tensor = convert_to_tensor(value, name=name)
+    if tensor.dtype.is_ref:
+        tensor = output("Identity", (tensor,))
+    return tensor if tensor.shape.rank == 0 else output("Squeeze", (tensor,))
+
+
+def aligned(graphs: Sequence[FuncGraph]) -> list[Tensor]:
+    """Gives bodies the same captures in the same order.
+
+    Returns:
+        The captured tensors of the graph around.
+    """
+    order = dict.fromkeys(outer for graph in graphs for outer, _ in graph.captures)
+    place = {outer: index for index, outer in enumerate(order)}
+    for graph in graphs:
+        for outer in order:
+            graph.capture(outer)
+        graph.captures.sort(key=lambda pair: place[pair[0]])
+    return list(order)
+
+
+def is_stateful(graphs: Iterable[FuncGraph]) -> bool:
+    """Whether running a body does more than giving its results."""
+    return any(
+        node.op.is_stateful and node.op.name != "_Arg"
+        for graph in graphs
+        for node in graph.nodes_since(0)
+    )
+
+
+def control_of(graphs: Iterable[FuncGraph]) -> list[Operation]:
+    """Operations of the graph around that something in a body runs after."""
+    return list(dict.fromkeys(op for graph in graphs for op in graph.control_captures))
+
+
+def identities(tensors: Sequence[Tensor], scope: str, first: int = 0) -> list[Tensor]:
+    """The results of a node under the names that TensorFlow gives them."""
+    graph = get_default_graph()
+    with graph.name_scope(scope):
+        return [
+            graph.add_node("Identity", (t,), {}, f"Identity_{n}" if n else "Identity").outputs[0]
+            for n, t in enumerate(tensors, first)
+        ]
+
+
+def check_callable(function: str, **given: Any) -> None:
+    """Raises DTypeError where an argument cannot be called."""
+    for name, value in given.items():
+        if not callable(value):
+            raise DTypeError(
+                f"{function} takes a function for {name!r}, not {value!r}", made=here()
+            )

@@ -1,0 +1,270 @@
+"""Loops: a body runs as long as a condition holds."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphvm import nest
+from graphvm.conversion import constant_node, convert_to_tensor, op_scope, output
+from graphvm.function import FuncGraph
+from graphvm.graph import Tensor, get_default_graph
+from graphvm.ops.control_flow.bodies import (
+    aligned,
+    body_name,
+    check_callable,
+    control_of,
+    here,
+    identities,
+    is_stateful,
+    result_of,
+    scalar_of,
+)
+from graphvm.tensor_shape import as_plain_shape
+from graphvm_runtime import dtypes
+from graphvm_runtime.errors import DTypeError, ShapeError, clipped
+from graphvm_runtime.ir.graph import source_text
+from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.shapes import Shape, is_subshape, shape_text
+
+__all__ = ["while_loop"]
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: Any = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Runs `body` as long as `cond` holds.
+
+    Of the body only what its results need runs: an assignment in it must be returned, or be a
+    control input of something that is.
+
+    Args:
+        cond: takes the loop variables, gives a scalar bool.
+        body: takes the loop variables, gives their next values in the same structure.
+        loop_vars: list or tuple of the first values, which may be nested structures.
+        shape_invariants: a static shape for each loop variable that holds in every iteration;
+            the shape of the first value otherwise.
+        parallel_iterations: how many iterations may run at once on several devices.
+        back_prop: False stops derivatives.
+        swap_memory: not looked at: there is no second memory.
+        name: name of the operation.
+        maximum_iterations: scalar integer, stop after so many.
+        return_same_structure: give a list or tuple also for one loop variable.
+
+    Returns:
+        The last values in the structure of `loop_vars`; of one loop variable, its value, unless
+        `return_same_structure` is set.
+
+    Raises:
+        DTypeError: `body` changes an element type, `cond` gives no bool, or one of them is no
+            function.
+        ShapeError: `body` changes a shape, or a first value does not have its invariant shape.
+        ValueError: `body` changes the structure.
+
+    Source: `tf.while_loop`, in the functional form of TF ops `While` and `StatelessWhile`.
+    """
+    del swap_memory
+    check_callable("while_loop", cond=cond, body=body)
+    if not isinstance(loop_vars, list | tuple):
+        raise TypeError(f"loop_vars is a list or tuple, not {clipped(loop_vars)}")
+    if parallel_iterations < 1:
+        raise TypeError(f"parallel_iterations must be at least 1, not {parallel_iterations}")
+    first = [convert_to_tensor(v) for v in nest.flatten(loop_vars)]
+    loop = _Loop(body, loop_vars, first, _invariants(loop_vars, first, shape_invariants))
+    with op_scope(name or "while", first) as scope:
+        if maximum_iterations is not None:
+            loop.count_to(_limit(maximum_iterations))
+        test = loop.traced_cond(body_name(scope, "cond"), cond)
+        step = loop.traced_body(body_name(scope, "body"), body)
+        captures = aligned([test.graph, step.graph])
+        passed = [inner for _, inner in step.graph.captures]
+        attrs = {
+            "cond": FuncRef(test.graph.finish(test.results).name),
+            "body": FuncRef(step.graph.finish([*step.results, *passed]).name),
+            "output_shapes": (*loop.shapes, *(t.type.shape for t in captures)),
+            "parallel_iterations": parallel_iterations,
+        }
+        graphs = [test.graph, step.graph]
+        op = "While" if is_stateful(graphs) else "StatelessWhile"
+        inputs = [*loop.first, *captures]
+        made = get_default_graph().add_node(op, (inputs,), attrs, scope, control_of(graphs))
+    results = made.outputs[len(loop.first) - len(first) : len(loop.first)]
+    # TensorFlow's loops have a counter and a limit before the user's variables, and results are
+    # named after their places; so are ours, which have a counter only where it is needed.
+    results = identities(results, scope, first=2)
+    if not back_prop:
+        results = [output("StopGradient", (t,)) for t in results]
+    packed = nest.pack_sequence_as(loop_vars, results)
+    return packed[0] if len(packed) == 1 and not return_same_structure else packed
+
+
+class _Traced:
+    """A traced body and its results."""
+
+    def __init__(self, graph: FuncGraph, results: list[Tensor]) -> None:
+        self.graph = graph
+        self.results = results
+
+
+class _Loop:
+    """The variables of a loop while its bodies are traced.
+
+    Attributes:
+        first: first values, the counter before the user's where there is one.
+        shapes: what holds of their shapes in every iteration.
+        limit: the greatest number of iterations.
+    """
+
+    def __init__(
+        self,
+        body: Callable[..., Any],
+        structure: Sequence[Any],
+        first: list[Tensor],
+        shapes: list[Shape],
+    ) -> None:
+        self.structure = structure
+        self.first = [output("Identity", (t,)) if t.dtype.is_ref else t for t in first]
+        self.shapes = shapes
+        self.labels = _labels(body, structure)
+        self.limit: Tensor | None = None
+
+    def count_to(self, limit: Tensor) -> None:
+        """Adds a counter, which stops the loop at `limit`."""
+        self.limit = limit
+        counter = constant_node(np.array(0, limit.dtype.numpy), limit.dtype.base, "loop_counter")
+        self.first.insert(0, counter)
+        self.shapes.insert(0, ())
+        self.labels.insert(0, "loop_counter")
+
+    def _entered(self, graph: FuncGraph) -> tuple[list[Tensor], list[Any]]:
+        """Parameters of a body; the user's of them in their structure."""
+        params = []
+        for tensor, shape, label in zip(self.first, self.shapes, self.labels, strict=True):
+            held = None
+            if tensor.dtype in (dtypes.resource, dtypes.variant):
+                held = tensor.graph.handle_of(tensor)
+            params.append(graph.add_arg(tensor.dtype, shape, label, held))
+        own = params if self.limit is None else params[1:]
+        return params, list(nest.pack_sequence_as(self.structure, own))
+
+    def traced_cond(self, name: str, cond: Callable[..., Any]) -> _Traced:
+        """The body of the condition."""
+        graph = FuncGraph(name)
+        with graph.as_default():
+            params, variables = self._entered(graph)
+            holds = scalar_of(graph.capture(convert_to_tensor(cond(*variables))), "cond")
+            if not holds.dtype.is_bool:
+                raise DTypeError(
+                    f"the condition of a loop gives {holds.dtype.name}, not bool",
+                    node=holds.op._node.signature(),
+                    made=here(),
+                )
+            if self.limit is not None:
+                within = output("Less", (params[0], self.limit))
+                holds = output("LogicalAnd", (within, holds))
+        return _Traced(graph, [holds])
+
+    def traced_body(self, name: str, body: Callable[..., Any]) -> _Traced:
+        """The body of an iteration."""
+        graph = FuncGraph(name)
+        with graph.as_default():
+            params, variables = self._entered(graph)
+            leaves = nest.flatten(self._same_structure(body(*variables)))
+            results = [result_of(graph, leaf) for leaf in leaves]
+            if self.limit is not None:
+                results.insert(0, output("AddV2", (params[0], 1), None, "add"))
+        for place, tensor in enumerate(results):
+            self._check(place, tensor)
+        return _Traced(graph, results)
+
+    def _same_structure(self, given: Any) -> Any:
+        """What the body gave, in a list; its structure is that of the loop variables."""
+        options = [given] if isinstance(given, list | tuple) else [[given]]
+        if len(self.structure) == 1 and isinstance(given, list | tuple):
+            options.append([given])
+        problem: Exception | None = None
+        for option in options:
+            try:
+                nest.assert_same_structure(list(self.structure), list(option), check_types=False)
+            except (TypeError, ValueError) as error:
+                problem = problem or error
+            else:
+                return option
+        raise ValueError(
+            f"the body of a loop gives another structure than it takes: {problem}\n"
+            f"  made  {here()}\n  do    return a next value for each loop variable"
+        ) from None
+
+    def _check(self, place: int, tensor: Tensor) -> None:
+        start, shape, label = self.first[place], self.shapes[place], self.labels[place]
+        node = tensor.op._node
+        if tensor.dtype.base is not start.dtype.base:
+            raise DTypeError(
+                f"loop variable {label!r} enters as {start.dtype.base.name} and is "
+                f"{tensor.dtype.base.name} after an iteration",
+                node=node.signature(),
+                made=source_text(node.source),
+                do="cast it in the body, or give the first value that type",
+            )
+        if not is_subshape(tensor.type.shape, shape):
+            raise ShapeError(
+                f"loop variable {label!r} has the shape {shape_text(shape)} in every iteration, "
+                f"but {shape_text(tensor.type.shape)} after one",
+                node=node.signature(),
+                made=source_text(node.source),
+                do="give shape_invariants that leave unknown what changes",
+            )
+
+
+def _limit(value: Any) -> Tensor:
+    limit = convert_to_tensor(value, name="maximum_iterations")
+    if limit.dtype.base not in dtypes.INDICES:
+        raise DTypeError(f"maximum_iterations is an integer, not {limit.dtype.name}", made=here())
+    limit.shape.assert_has_rank(0)
+    return limit
+
+
+def _invariants(loop_vars: Any, first: list[Tensor], given: Any) -> list[Shape]:
+    if given is None:
+        return [t.type.shape for t in first]
+    shapes = [as_plain_shape(s) for s in nest.flatten_up_to(loop_vars, given)]
+    for tensor, shape in zip(first, shapes, strict=True):
+        if not is_subshape(tensor.type.shape, shape):
+            raise ShapeError(
+                f"the first value {tensor.name!r} has the shape {shape_text(tensor.type.shape)}, "
+                f"which is not of the invariant shape {shape_text(shape)}",
+                node=tensor.op._node.signature(),
+                made=here(),
+            )
+    return shapes
+
+
+def _labels(body: Callable[..., Any], structure: Sequence[Any]) -> list[str]:
+    """A name for each loop variable: that of the parameter of `body`."""
+    try:
+        parameters = [
+            p.name
+            for p in inspect.signature(body).parameters.values()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+    except (TypeError, ValueError):
+        parameters = []
+    out = []
+    for place, part in enumerate(structure):
+        stem = parameters[place] if place < len(parameters) else f"var_{place}"
+        stem = stem.lstrip("_") or f"var_{place}"
+        count = len(nest.flatten(part))
+        out.extend([stem] if count == 1 else [f"{stem}_{i}" for i in range(count)])
+    return out
