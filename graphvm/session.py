@@ -10,9 +10,10 @@ from typing import Any
 from graphvm.feeding import Convert, Fetches, Pack, cache_key, converter, feed_tensors
 from graphvm.graph import Graph, get_default_graph
 from graphvm.stacks import SESSIONS
+from graphvm.tensor import Tensor
 from graphvm.timeline import step_stats
 from graphvm_runtime import config
-from graphvm_runtime.engine import Plan, Request, connect, handed_out
+from graphvm_runtime.engine import Plan, Request, connect
 from graphvm_runtime.errors import GraphError, GraphvmError
 from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.trace import Trace
@@ -146,9 +147,9 @@ class Session:
         entry = self._entry(fetches, tuple(feed_list or ()))
         converters, plan, pack = entry.converters, entry.plan, entry.pack
         count = len(converters)
-        single = not isinstance(fetches, list | tuple | Mapping) and len(plan.request.fetches) == 1
+        single = isinstance(fetches, Tensor)
         timeout = self._timeout
-        first = converters[0] if converters else None
+        alone = converters[0] if count == 1 else None
         direct: list[Callable[..., Any] | None] = [None]
 
         def values_of(args: tuple[Any, ...]) -> list[Any]:
@@ -160,18 +161,16 @@ class Session:
             if self._closed:
                 raise _closed()
             run = direct[0]
-            if run is not None and timeout is None:
-                if count == 1 and first is not None and len(args) == 1:
-                    results = run(None, first(args[0]))
-                else:
-                    results = run(None, *values_of(args))
-                if single:
-                    return handed_out(results[0], plan.copies[0])
-                handed = [handed_out(v, c) for v, c in zip(results, plan.copies, strict=True)]
-                return pack(handed)
-            values = pack(plan.run(values_of(args), timeout))
-            direct[0] = plan.direct()
-            return values
+            if run is None:
+                values = pack(plan.run(values_of(args), timeout))
+                if timeout is None:
+                    direct[0] = plan.direct()
+                return values
+            if alone is not None and len(args) == 1:
+                results = run(None, alone(args[0]))
+            else:
+                results = run(None, *values_of(args))
+            return results[0] if single else pack(results)
 
         if not accept_options:
             return call
@@ -280,7 +279,7 @@ class Session:
 
     def _run_with(
         self, plan: Plan, values: list[Any], options: Any, run_metadata: Any
-    ) -> list[Any]:
+    ) -> Sequence[Any]:
         timeout = _seconds(getattr(options, "timeout_in_ms", 0)) or self._timeout
         file = config.TRACE.get()
         if getattr(options, "trace_level", 0) != FULL_TRACE and not file:

@@ -9,6 +9,7 @@ traceback tells which node failed at no cost.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
 from types import TracebackType
@@ -39,6 +40,15 @@ def truth(value: Any) -> bool:
 def own(value: Any) -> Any:
     """The value in memory of its own; only arrays can be shared."""
     return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def handed_out(value: Any, copy: bool) -> Any:
+    """A result as the caller gets it: a NumPy scalar for rank 0, memory of its own."""
+    if isinstance(value, np.ndarray):
+        if value.ndim == 0:
+            return value[()]
+        return value.copy() if copy else value
+    return value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,13 +84,28 @@ class Emitted:
 RunStrands: TypeAlias = Callable[[Program, Any, Sequence[Any]], Sequence[Any]]
 
 
-def emitted(program: Program, run_strands: RunStrands) -> Emitted:
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What the emitted function does around its instructions, written into it to save a call.
+
+    Attributes:
+        fault: called with an exception that an instruction raised; raises what the caller sees.
+        variable: a context variable that is set to `value` meanwhile; None for none.
+    """
+
+    fault: Callable[[Exception], None]
+    variable: ContextVar[Any] | None = None
+    value: Any = None
+
+
+def emitted(program: Program, run_strands: RunStrands, guard: Guard) -> Emitted:
     """The program as a function `run(step, *params)` that gives a tuple of its results.
 
-    `run_strands` runs the bodies inside it that have more than one strand.
+    Results are handed out as the caller gets them: NumPy scalars for rank 0, arrays that nobody
+    else holds. `run_strands` runs the bodies inside it that have more than one strand.
     """
     writer = _Writer(run_strands)
-    writer.function("run", program)
+    writer.guarded("run", program, guard)
     writer.pending()
     return writer.compiled("run")
 
@@ -132,7 +157,7 @@ class _Writer:
         self.lines: list[str] = []
         self.nodes: list[Node | None] = []
         self.namespace: dict[str, Any] = {
-            "truth": truth, "own": own, "run_strands": run_strands,
+            "truth": truth, "own": own, "handed_out": handed_out, "run_strands": run_strands,
         }  # fmt: skip
         self.kernels: dict[int, str] = {}
         self.constants: dict[int, str] = {}
@@ -186,20 +211,58 @@ class _Writer:
         names = _Names()
         params = [names.take() for _ in program.params]
         self.line(0, f"def {name}({', '.join(['step', *params])}):")
+        results = self._whole(1, program, params, names)
+        self.line(1, f"return ({''.join(r + ', ' for r in results)})")
+
+    def guarded(self, name: str, program: Program, guard: Guard) -> None:
+        """Writes the function that is called from outside."""
+        self.namespace["fault"] = guard.fault
+        names = _Names()
+        params = [names.take() for _ in program.params]
+        self.line(0, f"def {name}({', '.join(['step', *params])}):")
+        if guard.variable is not None:
+            self.namespace.update(context=guard.variable, quiet=guard.value)
+            self.line(1, "token = context.set(quiet)")
+        self.line(1, "try:")
+        results = self._whole(2, program, params, names)
+        handed = [
+            self._handed(value, program.types[register], copy)
+            for value, register, copy in zip(
+                results, program.results, program.result_copies, strict=True
+            )
+        ]
+        self.line(2, f"return ({''.join(h + ', ' for h in handed)})")
+        self.line(1, "except Exception as error:")
+        self.line(2, "fault(error)")
+        if guard.variable is not None:
+            self.line(1, "finally:")
+            self.line(2, "context.reset(token)")
+
+    def _handed(self, value: str, type_: TensorType, copy: bool) -> str:
+        if type_.dtype.numpy == object or type_.shape is None:
+            return f"handed_out({value}, {copy})"
+        if type_.shape == ():
+            return f"{value}[()]"
+        return f"{value}.copy()" if copy else value
+
+    def _whole(
+        self, depth: int, program: Program, params: list[str], names: _Names
+    ) -> list[str]:
         if program.needs_step:
-            self.line(1, "cancel = step.cancel")
-        self.line(1, "pass")
+            self.line(depth, "cancel = step.cancel")
+        self.line(depth, "pass")
         header = len(self.lines) - 1
         self.buffers = []
         local = dict(zip(program.params, params, strict=True))
-        results = self.body(1, program, local, names)
+        results = self.body(depth, program, local, names)
         if self.buffers:
-            pool = BufferPool(self.buffers)
-            held = self.constant(pool)
+            held = self.constant(BufferPool(self.buffers))
             listed = "".join(f"b{i}, " for i in range(len(self.buffers)))
-            self.lines[header] = f" {listed}= held = {held}.take()"
-            self.line(1, f"{held}.give(held)")
-        self.line(1, f"return ({''.join(r + ', ' for r in results)})")
+            self.lines[header] = f"{' ' * depth}{listed}= held = {held}.take()"
+            self.line(depth, f"{held}.give(held)")
+        else:
+            del self.lines[header], self.nodes[header]
+        return results
 
     def strand(self, name: str, program: Program, strand: Strand) -> None:
         names = _Names()

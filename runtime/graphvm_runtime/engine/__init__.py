@@ -3,6 +3,6 @@
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.engine.connect import connect
 from graphvm_runtime.engine.session import Plan, Session
-from graphvm_runtime.vm.executable import handed_out, taken_in
+from graphvm_runtime.vm.executable import taken_in
 
-__all__ = ["Plan", "Request", "Session", "connect", "handed_out", "taken_in"]
+__all__ = ["Plan", "Request", "Session", "connect", "taken_in"]

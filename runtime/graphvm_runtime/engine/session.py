@@ -6,7 +6,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,7 +25,8 @@ from graphvm_runtime.ir.graph import Function, Graph, Node, ordered, reachable
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Trace
 from graphvm_runtime.vm.dataflow import Dataflow, is_dataflow
-from graphvm_runtime.vm.executable import Compiled, Interpreted, handed_out
+from graphvm_runtime.vm.executable import Compiled, Interpreted, handed
+from graphvm_runtime.vm.quiet import quiet
 
 EMIT_AFTER = 2  # runs that are interpreted first; a loop is emitted at once
 
@@ -187,13 +188,12 @@ class Plan:
         self._lock = threading.Lock()
         self._runs = 0
         self._executable: Executable | None = None
-        self._copies: tuple[bool, ...] = ()
         self._final = False
         self._needs_step = True
 
     def run(
         self, feeds: Sequence[Any], timeout: float | None = None, trace: Trace | None = None
-    ) -> list[Any]:
+    ) -> Sequence[Any]:
         """Values of the fetches.
 
         Args:
@@ -214,15 +214,13 @@ class Plan:
             session = self.session
             step = session.step(timeout)
             try:
-                results = executable.run(step, *feeds)
+                return executable.run(step, *feeds)
             except KeyboardInterrupt:
                 step.cancel.cancel()
                 raise
             finally:
                 session.ended(step)
-        else:
-            results = executable.run(None, *feeds)
-        return [handed_out(v, c) for v, c in zip(results, self._copies, strict=True)]
+        return executable.run(None, *feeds)
 
     @property
     def is_final(self) -> bool:
@@ -234,11 +232,6 @@ class Plan:
         if not self._final or self._needs_step or self._executable is None:
             return None
         return self._executable.run
-
-    @property
-    def copies(self) -> tuple[bool, ...]:
-        """Which results must be copied before they are handed out."""
-        return self._copies
 
     def stats(self) -> dict[str, int]:
         """Counts of instructions of the last tier; compiles up to it."""
@@ -262,33 +255,28 @@ class Plan:
             if self._executable is None:
                 graph, request = self.session.compiled(self.request, optimise=False)
                 if is_dataflow(graph):
-                    self._use(dataflow_of(graph, request), tuple(True for _ in request.fetches))
+                    self._use(dataflow_of(graph, request))
                     self._final = True
                     return
                 loops = _has_loop(graph)
                 if self._interpret or not loops:
                     program = program_of(graph, request)
                     watch = check_numbers if config.CHECK_NUMERICS.get() else None
-                    self._use(
-                        Interpreted(program, watch), program.result_copies, program.needs_step
-                    )
+                    self._use(Interpreted(program, watch), program.needs_step)
                     self._final = self._interpret
                     return
             elif self._runs <= EMIT_AFTER:
                 return
             graph, request = self.session.compiled(self.request, optimise=True)
             program = program_of(graph, request)
-            self._use(Compiled(program), program.result_copies, program.needs_step)
+            self._use(Compiled(program), program.needs_step)
             self._final = True
 
-    def _use(
-        self, executable: Executable, copies: tuple[bool, ...], needs_step: bool = True
-    ) -> None:
-        self._copies = copies
+    def _use(self, executable: Executable, needs_step: bool = True) -> None:
         self._needs_step = needs_step
         self._executable = executable
 
-    def _traced(self, feeds: Sequence[Any], timeout: float | None, trace: Trace) -> list[Any]:
+    def _traced(self, feeds: Sequence[Any], timeout: float | None, trace: Trace) -> Sequence[Any]:
         graph, request = self.session.compiled(self.request, optimise=False)
         step = self.session.step(timeout, trace)
 
@@ -297,26 +285,22 @@ class Plan:
 
         try:
             if is_dataflow(graph):
-                copies: Collection[bool] = [True] * len(request.fetches)
-                results = dataflow_of(graph, request).run(step, *feeds)
-            else:
-                program = program_of(graph, request)
-                copies = program.result_copies
-                results = Interpreted(program, watch).run(step, *feeds)
+                return dataflow_of(graph, request).run(step, *feeds)
+            return Interpreted(program_of(graph, request), watch).run(step, *feeds)
         finally:
             self.session.ended(step)
-        return [handed_out(v, c) for v, c in zip(results, copies, strict=True)]
 
 
 class _DataflowExecutable:
     """A graph of TF1's primitives that could not be raised."""
 
-    def __init__(self, dataflow: Dataflow) -> None:
-        self._dataflow = dataflow
+    def __init__(self, dataflow: Dataflow, fetches: int) -> None:
+        self._run = quiet(dataflow.run)
+        self._fetches = fetches
 
     def run(self, step: Step, *args: Any) -> Sequence[Any]:
         """Values of the fetches."""
-        return self._dataflow.run(step, args)
+        return handed(self._run(step, args), (True,) * self._fetches)
 
     def stats(self) -> dict[str, int]:
         """No instruction: nodes are run one by one."""
@@ -331,7 +315,7 @@ def dataflow_of(graph: Graph, request: Request) -> Executable:
         return Compiled(assembler.function(name).program)
 
     dataflow = Dataflow(graph, request.feeds, request.fetches, request.targets, program_for)
-    return _DataflowExecutable(dataflow)
+    return _DataflowExecutable(dataflow, len(request.fetches))
 
 
 def program_of(graph: Graph, request: Request) -> Program:

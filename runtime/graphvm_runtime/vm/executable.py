@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from graphvm_runtime.compiler.emit import Emitted, emitted, emitted_strand, own
+from graphvm_runtime.compiler.emit import Emitted, Guard, emitted, emitted_strand, handed_out
 from graphvm_runtime.compiler.program import Program
 from graphvm_runtime.resources import Step
-from graphvm_runtime.vm.faults import located
+from graphvm_runtime.vm.faults import raise_located
 from graphvm_runtime.vm.interpreter import Interpreter, Watcher
+from graphvm_runtime.vm.quiet import SETTING, quiet
 from graphvm_runtime.vm.strands import run_strands
-
-
-def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with NumPy's warnings off: overflow and division by zero give what they give."""
-    if int(np.__version__.split(".")[0]) >= 2:
-        return np.errstate(all="ignore")(function)
-
-    def run(*args: Any) -> Any:
-        with np.errstate(all="ignore"):  # NumPy 1's decorator is not safe with threads
-            return function(*args)
-
-    return run
 
 
 class Interpreted:
@@ -42,7 +30,8 @@ class Interpreted:
         self.run: Callable[..., Sequence[Any]] = quiet(self._run)
 
     def _run(self, step: Step, *args: Any) -> Sequence[Any]:
-        return self._interpreter.run(self.program, step, args)
+        results = self._interpreter.run(self.program, step, args)
+        return handed(results, self.program.result_copies)
 
     def _strands(self, program: Program, step: Step, args: Sequence[Any]) -> Sequence[Any]:
         return run_strands(program, step, args, self._strand)
@@ -63,28 +52,32 @@ class Compiled:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._strand_code: dict[tuple[int, int], tuple[Emitted, Callable[..., Any]]] = {}
+        for each in program.closure():
+            self._emit_strands(each)
         if len(program.strands) > 1:
-            for each in program.closure():
-                self._emit_strands(each)
             self.run: Callable[..., Sequence[Any]] = quiet(self._run_strands)
             self._written = sum(e.instructions for e, _ in self._strand_code.values())
             self.source = "\n".join(e.source for e, _ in self._strand_code.values())
         else:
-            code = emitted(program, self._strands)
-            for each in program.closure():
-                self._emit_strands(each)
+            variable, value = SETTING or (None, None)
+            code = emitted(program, self._strands, Guard(self._fault, variable, value))
+            self._code = code
             self._written = code.instructions
             self.source = code.source
-            self.run = quiet(_guarded(code))
+            self.run = code.run if variable is not None else quiet(code.run)
+
+    def _fault(self, error: Exception) -> None:
+        raise_located(error, self._code.node_of(error.__traceback__))
 
     def _emit_strands(self, program: Program) -> None:
         if len(program.strands) > 1:
             for number, strand in enumerate(program.strands):
                 code = emitted_strand(program, strand, self._strands)
-                self._strand_code[id(program), number] = code, _guarded(code)
+                self._strand_code[id(program), number] = code, _guarded_strand(code)
 
     def _run_strands(self, step: Step, *args: Any) -> Sequence[Any]:
-        return self._strands(self.program, step, args)
+        results = self._strands(self.program, step, args)
+        return handed(results, self.program.result_copies)
 
     def _strands(self, program: Program, step: Step, args: Sequence[Any]) -> Sequence[Any]:
         return run_strands(program, step, args, self._strand)
@@ -102,28 +95,21 @@ def _instructions(stats: dict[str, int]) -> int:
     return sum(stats.get(kind, 0) for kind in ("Call", "If", "While", "Invoke"))
 
 
-def _guarded(code: Emitted) -> Callable[..., Any]:
+def _guarded_strand(code: Emitted) -> Callable[..., Any]:
     run = code.run
 
-    def guarded(step: Step | None, *args: Any) -> Any:
+    def guarded(step: Step, registers: list[Any]) -> None:
         try:
-            return run(step, *args)
+            run(step, registers)
         except Exception as error:
-            fault = located(error, code.node_of(sys.exc_info()[2]))
-            if fault is error:
-                raise
-            raise fault from error
+            raise_located(error, code.node_of(error.__traceback__))
 
     return guarded
 
 
-def handed_out(value: Any, copy: bool) -> Any:
-    """A result as the caller gets it: a NumPy scalar for rank 0, memory of its own."""
-    if isinstance(value, np.ndarray):
-        if value.ndim == 0:
-            return value[()]
-        return value.copy() if copy else value
-    return own(value)
+def handed(values: Sequence[Any], copies: Sequence[bool]) -> list[Any]:
+    """Results as the caller gets them."""
+    return [handed_out(v, c) for v, c in zip(values, copies, strict=True)]
 
 
 def taken_in(value: Any) -> Any:

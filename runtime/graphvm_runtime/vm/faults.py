@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from graphvm_runtime.errors import (
     GraphvmError, InternalError, InvalidArgumentError, OpError, ResourceExhaustedError,
     class_of_code,
@@ -31,3 +33,11 @@ def located(error: Exception, node: Node | None) -> GraphvmError:
     if node is not None:
         found.located(node.signature(), source_text(node.source))
     return found
+
+
+def raise_located(error: Exception, node: Node | None) -> NoReturn:
+    """Raises the error as one of ours; the one it was stays its cause."""
+    fault = located(error, node)
+    if fault is error:
+        raise error
+    raise fault from error

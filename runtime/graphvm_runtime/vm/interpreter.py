@@ -10,7 +10,7 @@ from graphvm_runtime.compiler.emit import own, truth
 from graphvm_runtime.compiler.program import Call, If, Instruction, Program, While
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.resources import Step
-from graphvm_runtime.vm.faults import located
+from graphvm_runtime.vm.faults import raise_located
 
 # told of each kernel call that ended: the node, its outputs, start and end in seconds
 Watcher = Callable[[Node, Any, float, float], None]
@@ -78,10 +78,7 @@ class Interpreter:
                 else:
                     self._region(ins, registers, step)
             except Exception as error:
-                fault = located(error, ins.node)
-                if fault is error:
-                    raise
-                raise fault from error
+                raise_located(error, ins.node)
             if free:
                 for r in ins.dead:
                     registers[r] = None

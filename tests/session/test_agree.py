@@ -1,0 +1,40 @@
+"""One program, every way to run it, one answer."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import graphvm as tf
+from graphvm_runtime import config
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from programs import built, recipes
+
+START = np.array([[0.5, -1.0, 2.0], [0.1, 0.0, -0.3], [1.5, 0.7, -2.0]])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(recipes(), st.booleans())
+def test_interpreted_emitted_and_through_bytes_agree(steps, negate):
+    fed = -START if negate else START
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float64, [3, 3])
+        fetches = built(steps, [x])
+        with config.INTERPRET.set(True), tf.Session() as sess:
+            want = sess.run(fetches, {x: fed})
+        with tf.Session() as sess:
+            first = sess.run(fetches, {x: fed})
+            for _ in range(3):
+                emitted = sess.run(fetches, {x: fed})
+            assert sess.stats(fetches, [x])["interpreted"] == 0
+        with config.STRICT.set(True), tf.Session(graph=graph) as sess:
+            crossed = sess.run(fetches, {x: fed})
+    for w, f, e, c in zip(want, first, emitted, crossed, strict=True):
+        np.testing.assert_array_equal(f, w)
+        # folding may compute a constant in another order than the run would
+        np.testing.assert_allclose(e, w, rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(c, w)
