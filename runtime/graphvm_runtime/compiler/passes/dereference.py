@@ -230,6 +230,10 @@ class _Body:
         for end, wanted in zip(node.inputs, takes, strict=True):
             if wanted:
                 handle, before = self.handle(end)
+                if before and node.op.name in MERGES:
+                    # a merge waits for the effects of the side that is alive only
+                    handle = self.passed_after(handle, node.name, before)
+                    before = ()
                 inputs.append(handle)
                 effects.extend(before)
             else:
@@ -257,6 +261,15 @@ class _Body:
         return node.changed(
             op=form, inputs=inputs, after=effects, attrs=MappingProxyType(attrs), outputs=outputs
         )
+
+    def passed_after(self, handle: Endpoint, reader: str, effects: Iterable[str]) -> Endpoint:
+        """The handle, handed on once the effects are done."""
+        name = self.unused(f"{reader}/after")
+        attrs = MappingProxyType({"T": resource})
+        self.nodes.append(
+            Node(name, lookup("Identity"), (handle,), tuple(effects), attrs, (HANDLE,))
+        )
+        return Endpoint(name)
 
     def region(self, node: Node, functions: Sequence[FuncRef]) -> Node:
         """A functional node: handles go where its functions take references."""
