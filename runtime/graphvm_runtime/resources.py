@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from graphvm_runtime.dtypes import Array
-from graphvm_runtime.errors import CancelledError, DeadlineExceededError, FailedPreconditionError
-from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
+import numpy as np
+
+from graphvm_runtime.dtypes import Array, DType, float32
+from graphvm_runtime.errors import (
+    CancelledError,
+    FailedPreconditionError,
+    GraphvmError,
+    InvalidArgumentError,
+    OutOfRangeError,
+)
 from graphvm_runtime.shapes import TensorType
 
 R = TypeVar("R")
@@ -65,29 +73,89 @@ class Variable:
     Attributes:
         value: the array, None before the first assignment. Readers hold the array itself; a
             writer replaces it, or writes in place only where nobody else holds it.
+        busy: whether a writer is at work, perhaps in place; a reader that finds it set waits.
+        lock: held by writers.
         type: element type and static shape.
     """
 
-    __slots__ = ("lock", "name", "type", "value")
+    __slots__ = ("busy", "lock", "name", "type", "value")
 
     def __init__(self, name: str, type_: TensorType) -> None:
         self.name = name
         self.type = type_
         self.value: Array | None = None
+        self.busy = False
         self.lock = threading.Lock()
 
     def read(self) -> Array:
         """The current array. Raises FailedPreconditionError before the first assignment."""
         value = self.value
-        if value is None:
-            raise FailedPreconditionError(
-                f"variable {self.name!r} is read before it was initialised",
-                do="run its initializer, or global_variables_initializer(), first",
-            )
+        if value is None or self.busy:
+            # whoever set `busy` may have counted its readers before this one took the array
+            with self.lock:
+                value = self.value
+            if value is None:
+                raise self.uninitialised()
         return value
+
+    def uninitialised(self) -> FailedPreconditionError:
+        """The error of a use before the first assignment."""
+        return FailedPreconditionError(
+            f"variable {self.name!r} is read before it was initialised",
+            do="run its initializer, or global_variables_initializer(), first",
+        )
+
+    def assign(self, value: Array) -> None:
+        """Replaces the value by an array that nobody else will write."""
+        with self.lock:
+            self.value = value
+
+    def update(self, function: Callable[..., Array], operand: Array) -> None:
+        """Replaces the value by `function(value, operand)`, in place where nobody else holds it.
+
+        Args:
+            function: a NumPy function with an `out` argument.
+            operand: of the value's shape.
+
+        Raises:
+            FailedPreconditionError: there is no value yet.
+            InvalidArgumentError: the shapes differ.
+        """
+        with self.lock:
+            self.busy = True
+            try:
+                alone = sys.getrefcount(self.value) == _ALONE
+                value = self.value
+                if value is None:
+                    raise self.uninitialised()
+                if value.shape != operand.shape:
+                    raise InvalidArgumentError(
+                        f"variable {self.name!r} of shape {list(value.shape)} cannot be updated "
+                        f"by a value of shape {list(operand.shape)}"
+                    )
+                if alone and value.ndim and value.flags.writeable:
+                    function(value, operand, value)
+                else:
+                    self.value = function(value, operand)
+            finally:
+                self.busy = False
+
+    def is_private(self) -> bool:
+        """Whether nobody but this variable holds its array. For writers, which hold the lock."""
+        return sys.getrefcount(self.value) == _ALONE
 
     def __repr__(self) -> str:
         return f"<Variable {self.name}: {self.type}>"
+
+
+def _references_alone() -> int:
+    """What counting the references to a variable's value gives when there is no other."""
+    variable = Variable("", TensorType(float32, (1,)))
+    variable.value = np.zeros(1, np.float32)
+    return sys.getrefcount(variable.value)
+
+
+_ALONE = _references_alone()
 
 
 class ResourceManager:
@@ -97,16 +165,14 @@ class ResourceManager:
         self._lock = threading.Lock()
         self._held: dict[tuple[str, str, str], Any] = {}
 
-    def find_or_make(
-        self, kind: type[R], container: str, name: str, make: Callable[[], R]
-    ) -> R:
+    def find_or_make(self, kind: type[R], container: str, name: str, make: Callable[[], R]) -> R:
         """The resource of that kind and name, made by `make` the first time."""
         key = (kind.__name__, container, name)
         with self._lock:
             found = self._held.get(key)
             if found is None:
                 found = self._held[key] = make()
-        return found  # type: ignore[no-any-return]  # the key holds the class
+        return found
 
     def find(self, kind: type[R], container: str, name: str) -> R | None:
         """The resource of that kind and name, None where there is none."""
@@ -139,7 +205,16 @@ class Step:
         step_id: unique in the session.
     """
 
-    __slots__ = ("cancel", "channels", "deadline", "resources", "session", "state", "step_id", "trace")
+    __slots__ = (
+        "cancel",
+        "channels",
+        "deadline",
+        "resources",
+        "session",
+        "state",
+        "step_id",
+        "trace",
+    )
 
     def __init__(
         self,
@@ -258,8 +333,9 @@ class Queue:
                 request = self._putting[0]
                 if self.closed and not request.begun:
                     self._putting.pop(0)
-                    finishes.append(request.failing(
-                        CancelledError(f"queue {self.name!r} is closed")))
+                    finishes.append(
+                        request.failing(CancelledError(f"queue {self.name!r} is closed"))
+                    )
                     moved = True
                 else:
                     while request.items and (
@@ -289,8 +365,6 @@ class Queue:
 
 
 def _out_of_range(queue: Queue, count: int, have: int) -> GraphvmError:
-    from graphvm_runtime.errors import OutOfRangeError
-
     return OutOfRangeError(
         f"queue {queue.name!r} is closed and has too few elements (requested {count}, has {have})"
     )
@@ -323,7 +397,34 @@ class _Request:
         return lambda: self.finish(None, error)
 
 
-__all__ = [
-    "Cancellation", "DeadlineExceededError", "InvalidArgumentError", "Queue", "ResourceManager",
-    "Step", "Variable", "wait_for",
-]  # fmt: skip
+class Stack:
+    """A stack of one step. Source: TF op `StackV2`."""
+
+    def __init__(self, name: str, dtype: DType, limit: int) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.limit = limit if limit >= 0 else None
+        self.elements: list[Any] = []
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<Stack {self.name}: {len(self.elements)} elements>"
+
+    def push(self, element: Any) -> None:
+        """Puts an element on top. Raises InvalidArgumentError when the stack is full."""
+        with self._lock:
+            if self.limit is not None and len(self.elements) >= self.limit:
+                raise InvalidArgumentError(
+                    f"stack {self.name!r} is full: it takes {self.limit} elements"
+                )
+            self.elements.append(element)
+
+    def pop(self) -> Any:
+        """Takes the element on top. Raises InvalidArgumentError when there is none."""
+        with self._lock:
+            if not self.elements:
+                raise InvalidArgumentError(f"stack {self.name!r} is empty: nothing to pop")
+            return self.elements.pop()
+
+
+__all__ = ["Cancellation", "Queue", "ResourceManager", "Stack", "Step", "Variable", "wait_for"]

@@ -114,4 +114,14 @@ def plain(op: str, function: Callable[..., Any], aliases: Sequence[int] = ()) ->
     kernel(op)(lambda node: found)
 
 
-__all__ = ["Array", "Kernel", "Register", "has_kernel", "is_blocking", "kernel", "made", "plain", "ufunc"]
+__all__ = [
+    "Array",
+    "Kernel",
+    "Register",
+    "has_kernel",
+    "is_blocking",
+    "kernel",
+    "made",
+    "plain",
+    "ufunc",
+]

@@ -1,0 +1,420 @@
+"""Kernels of ops that make, reshape, join and cut arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphvm_runtime.dtypes import Array, string, variant
+from graphvm_runtime.errors import InvalidArgumentError
+from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.kernels.precision import as_strings
+from graphvm_runtime.kernels.registry import Kernel, kernel, plain
+from graphvm_runtime.lists import TensorList, zeros_of
+from graphvm_runtime.ops.slicing import numpy_index
+from graphvm_runtime.shapes import shape_text
+
+
+def _itself(x: Any) -> Any:
+    return x
+
+
+def _listed(value: Array) -> list[int]:
+    """A vector of integers; a scalar is one of length one."""
+    found = value.tolist()
+    return found if isinstance(found, list) else [found]
+
+
+# ---------------------------------------------------------------------------------------- sources
+
+
+@kernel("Const")
+def _const(node: Node) -> Kernel:
+    value = node.attrs["value"]
+    return Kernel(lambda: value, borrowed=True)
+
+
+@kernel("Placeholder")
+def _placeholder(node: Node) -> Callable[[], Any]:
+    def call() -> Any:
+        raise InvalidArgumentError(
+            f"placeholder {node.name!r} of type {node.attrs['dtype'].name} and shape "
+            f"{shape_text(node.attrs['shape'])} is not fed",
+            do="give it a value in feed_dict",
+        )
+
+    return call
+
+
+for _op in ("PlaceholderWithDefault", "Identity", "StopGradient"):
+    plain(_op, _itself, aliases=(0,))
+
+
+@kernel("IdentityN")
+def _identity_n(node: Node) -> Kernel:
+    return Kernel(lambda *inputs: inputs, aliases=tuple(range(len(node.inputs))))
+
+
+# ------------------------------------------------------------------------------ asking for shapes
+
+
+@kernel("Shape")
+def _shape(node: Node) -> Callable[..., Any]:
+    to = node.attrs["out_type"].numpy
+    return lambda x: np.array(getattr(x, "shape", ()), to)
+
+
+@kernel("ShapeN")
+def _shape_n(node: Node) -> Callable[..., Any]:
+    to = node.attrs["out_type"].numpy
+    return lambda *inputs: [np.array(getattr(x, "shape", ()), to) for x in inputs]
+
+
+@kernel("Size")
+def _size(node: Node) -> Callable[..., Any]:
+    to = node.attrs["out_type"].numpy.type
+    return lambda x: to(getattr(x, "size", 1))
+
+
+plain("Rank", lambda x: np.int32(getattr(x, "ndim", 0)))
+
+
+# -------------------------------------------------------------------------------------- reshaping
+
+
+def _reshaped(x: Array, shape: Array) -> Any:
+    dims = shape.tolist()
+    if shape.ndim != 1:
+        raise InvalidArgumentError(f"the new shape is a vector, got shape {list(shape.shape)}")
+    if dims and min(dims) < 0:
+        if min(dims) < -1 or dims.count(-1) > 1:
+            raise InvalidArgumentError(f"{dims} is no shape: one -1 at most, nothing below")
+        if not x.size:
+            dims[dims.index(-1)] = _open_dim(x.shape, dims)
+    return x.reshape(dims)
+
+
+def _open_dim(shape: Sequence[int], dims: Sequence[int]) -> int:
+    """What -1 stands for when there are no elements to share out."""
+    fixed = [d for d in dims if d != -1]
+    if 0 not in fixed:
+        return 0
+    have = int(np.prod([d for d in shape if d], dtype=object))
+    want = int(np.prod([d for d in fixed if d], dtype=object))
+    if have % want:
+        raise InvalidArgumentError(f"cannot lay out the shape {list(shape)} as {list(dims)}")
+    return have // want
+
+
+plain("Reshape", _reshaped, aliases=(0,))
+
+
+@kernel("Fill")
+def _fill(node: Node) -> Callable[..., Any]:
+    dtype = node.attrs["T"].numpy
+
+    def call(dims: Array, value: Array) -> Any:
+        out = np.empty(dims.tolist(), dtype)
+        out[...] = value
+        return out
+
+    return call
+
+
+def _zeros_like(x: Any) -> Any:
+    return x.zeros() if isinstance(x, TensorList) else np.zeros(x.shape, x.dtype)
+
+
+@kernel("ZerosLike")
+def _zeros(node: Node) -> Callable[..., Any]:
+    if node.attrs["T"] is string:
+        return lambda x: zeros_of(string, x.shape)
+    return _zeros_like
+
+
+plain("OnesLike", lambda x: np.ones(x.shape, x.dtype))
+
+
+def _expanded(x: Array, dim: Array) -> Any:
+    at, rank = int(dim), x.ndim
+    if not -rank - 1 <= at <= rank:
+        raise InvalidArgumentError(f"axis {at} is outside [{-rank - 1}, {rank}]")
+    if at < 0:
+        at += rank + 1
+    return x.reshape((*x.shape[:at], 1, *x.shape[at:]))
+
+
+plain("ExpandDims", _expanded, aliases=(0,))
+
+
+@kernel("Squeeze")
+def _squeeze(node: Node) -> Kernel:
+    axes = tuple(node.attrs["squeeze_dims"]) or None
+    return Kernel(lambda x: x.squeeze(axes), aliases=(0,))
+
+
+def _transposed(x: Array, perm: Array) -> Any:
+    axes = perm.tolist()
+    return x.transpose(axes) if axes else _checked_scalar(x)
+
+
+def _checked_scalar(x: Array) -> Array:
+    if x.ndim:
+        raise InvalidArgumentError(f"an empty permutation for the rank {x.ndim}")
+    return x
+
+
+plain("Transpose", _transposed, aliases=(0,))
+
+# ------------------------------------------------------------------------------ joining and cutting
+
+
+plain("ConcatV2", lambda *inputs: np.concatenate(inputs[:-1], int(inputs[-1])))
+
+
+def _offsets(dim: Array, *shapes: Array) -> list[Array]:
+    """Where each part begins in the whole that they make, joined on axis `dim`."""
+    at, rank = int(dim), len(shapes[0])
+    if not -rank <= at < rank:
+        raise InvalidArgumentError(f"axis {at} is outside the rank {rank}")
+    out, total = [], 0
+    for shape in shapes:
+        differs = shape.shape != shapes[0].shape or np.delete(shape != shapes[0], at).any()
+        if differs:
+            raise InvalidArgumentError(
+                f"shapes {shapes[0].tolist()} and {shape.tolist()} differ beside axis {at}"
+            )
+        offset = np.zeros_like(shape)
+        offset[at] = total
+        out.append(offset)
+        total += int(shape[at])
+    return out
+
+
+plain("ConcatOffset", _offsets)
+
+
+@kernel("Pack")
+def _pack(node: Node) -> Callable[..., Any]:
+    axis: int = node.attrs["axis"]
+    dtype = node.attrs["T"].numpy
+    numeric = node.attrs["T"].is_numpy_compatible
+
+    def call(*values: Array) -> Any:
+        if numeric and not values[0].ndim:
+            if any(v.ndim for v in values) or axis not in (0, -1):
+                raise InvalidArgumentError("all values must have one shape")
+            return np.array(values, dtype)
+        return np.stack(values, axis)
+
+    return call
+
+
+@kernel("Unpack")
+def _unpack(node: Node) -> Kernel:
+    axis, num = node.attrs["axis"], node.attrs["num"]
+    numeric = node.attrs["T"].is_numpy_compatible
+
+    def call(x: Array) -> Any:
+        if not -x.ndim <= axis < x.ndim:
+            raise InvalidArgumentError(f"axis {axis} is outside the rank {x.ndim}")
+        if x.shape[axis] != num:
+            raise InvalidArgumentError(
+                f"axis {axis} of the shape {list(x.shape)} does not have length {num}"
+            )
+        along = np.moveaxis(x, axis, 0) if axis else x
+        parts = list(along) if numeric else [along[i, ...] for i in range(num)]
+        return parts[0] if num == 1 else parts
+
+    return Kernel(call, aliases=(0,))
+
+
+@kernel("StridedSlice")
+def _strided_slice(node: Node) -> Kernel:
+    attrs = node.attrs
+    masks = [attrs[m] for m in ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask")]
+    one_index = attrs["shrink_axis_mask"] == 1 and not any(masks)
+    numeric = attrs["T"].is_numpy_compatible
+
+    def call(x: Array, begin: Array, end: Array, strides: Array) -> Any:
+        first = begin.tolist()
+        if one_index and numeric and len(first) == 1:
+            return x[first[0]]
+        index = numpy_index(attrs, first, end.tolist(), strides.tolist())
+        if numeric:
+            return x[index]
+        # an ellipsis keeps NumPy from handing out the bare bytes
+        return x[index if Ellipsis in index else (*index, Ellipsis)]
+
+    return Kernel(call, aliases=(0,))
+
+
+@kernel("StridedSliceGrad")
+def _strided_slice_grad(node: Node) -> Callable[..., Any]:
+    attrs, dtype = node.attrs, node.attrs["T"]
+
+    def call(shape: Array, begin: Array, end: Array, strides: Array, dy: Array) -> Any:
+        out = zeros_of(dtype, tuple(shape.tolist()))
+        index = numpy_index(attrs, begin.tolist(), end.tolist(), strides.tolist())
+        part = out[index]
+        if part.shape != dy.shape:
+            raise InvalidArgumentError(
+                f"a gradient of shape {list(dy.shape)} for a slice of shape {list(part.shape)}"
+            )
+        out[index] = dy
+        return out
+
+    return call
+
+
+def _part(x: Array, begin: Array, size: Array) -> Any:
+    first, length = begin.tolist(), size.tolist()
+    if len(first) != x.ndim or len(length) != x.ndim:
+        raise InvalidArgumentError(
+            f"begin and size need {x.ndim} entries, got {len(first)} and {len(length)}"
+        )
+    index: list[Any] = []
+    for axis, (b, n, d) in enumerate(zip(first, length, x.shape, strict=True)):
+        stop = d if n == -1 else b + n
+        if not 0 <= b <= d or n < -1 or stop > d:
+            raise InvalidArgumentError(
+                f"begin[{axis}] = {b} and size[{axis}] = {n} lie outside axis {axis} of size {d}"
+            )
+        index.append(slice(b, stop))
+    return x[(*index, ...)]
+
+
+plain("Slice", _part, aliases=(0,))
+
+
+@kernel("Pad")
+def _pad(node: Node) -> Callable[..., Any]:
+    dtype = node.attrs["T"]
+
+    def call(x: Array, paddings: Array) -> Any:
+        pairs = paddings.tolist()
+        if paddings.shape != (x.ndim, 2) or (paddings < 0).any():
+            raise InvalidArgumentError(f"paddings {pairs} for the shape {list(x.shape)}")
+        out = zeros_of(dtype, tuple(b + d + a for (b, a), d in zip(pairs, x.shape, strict=True)))
+        out[tuple(slice(b, b + d) for (b, _), d in zip(pairs, x.shape, strict=True))] = x
+        return out
+
+    return call
+
+
+@kernel("GatherV2")
+def _gather(node: Node) -> Callable[..., Any]:
+    batch_dims: int = node.attrs["batch_dims"]
+    numeric = node.attrs["Tparams"].is_numpy_compatible
+
+    def call(params: Array, indices: Array, axis: Array) -> Any:
+        at = int(axis)
+        if not -params.ndim <= at < params.ndim:
+            raise InvalidArgumentError(f"axis {at} is outside the rank {params.ndim}")
+        at %= params.ndim
+        size = params.shape[at]
+        if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= size):
+            _refuse_index(indices, size)
+        if batch_dims:
+            return _gathered_in_batches(params, indices, at, batch_dims)
+        result = params.take(indices, at)
+        return result if numeric else as_strings(result)
+
+    return call
+
+
+def _refuse_index(indices: Array, size: int) -> None:
+    bad = (indices < 0) | (indices >= size)
+    at = np.unravel_index(int(bad.argmax()), indices.shape)
+    where = ",".join(map(str, at))
+    raise InvalidArgumentError(f"indices[{where}] = {indices[at]} is not in [0, {size})")
+
+
+def _gathered_in_batches(params: Array, indices: Array, axis: int, batch_dims: int) -> Array:
+    """Gathers in each entry of the first axes, which both have."""
+    batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
+    if (
+        not 0 <= batch <= indices.ndim
+        or batch > axis
+        or params.shape[:batch] != indices.shape[:batch]
+    ):
+        raise InvalidArgumentError(
+            f"batch_dims {batch_dims} for params of shape {list(params.shape)}, indices of shape "
+            f"{list(indices.shape)} and axis {axis}"
+        )
+    outer, inner = params.shape[batch:axis], params.shape[axis + 1 :]
+    count = int(np.prod(params.shape[:batch], dtype=np.int64))
+    flat = params.reshape(
+        count, int(np.prod(outer, dtype=np.int64)), params.shape[axis],
+        int(np.prod(inner, dtype=np.int64)),
+    )  # fmt: skip
+    rows = indices.reshape(count, int(np.prod(indices.shape[batch:], dtype=np.int64)))
+    found = flat[np.arange(count)[:, None], :, rows].swapaxes(1, 2)
+    shape = (*params.shape[:batch], *outer, *indices.shape[batch:], *inner)
+    return np.ascontiguousarray(found).reshape(shape)
+
+
+def _tiled(x: Array, multiples: Array) -> Any:
+    times = multiples.tolist()
+    if len(times) != x.ndim or min(times, default=0) < 0:
+        raise InvalidArgumentError(f"multiples {times} for the shape {list(x.shape)}")
+    if not times:
+        return np.array(x)
+    spread = np.broadcast_to(
+        x.reshape([n for d in x.shape for n in (1, d)]),
+        [n for m, d in zip(times, x.shape, strict=True) for n in (m, d)],
+    )
+    return spread.reshape([m * d for m, d in zip(times, x.shape, strict=True)])
+
+
+plain("Tile", _tiled, aliases=(0,))
+plain("BroadcastTo", lambda x, shape: np.broadcast_to(x, shape.tolist()), aliases=(0,))
+
+
+@kernel("BroadcastGradientArgs")
+def _gradient_args(node: Node) -> Callable[..., Any]:
+    dtype = node.attrs["T"].numpy
+
+    def call(s0: Array, s1: Array) -> Any:
+        a, b = s0.tolist(), s1.tolist()
+        if a == b:
+            return np.zeros(0, dtype), np.zeros(0, dtype)
+        rank = max(len(a), len(b))
+        a, b = [1] * (rank - len(a)) + a, [1] * (rank - len(b)) + b
+        for x, y in zip(a, b, strict=True):
+            if x != y and 1 not in (x, y):
+                raise InvalidArgumentError(
+                    f"shapes {s0.tolist()} and {s1.tolist()} do not broadcast"
+                )
+        return (
+            np.array([i for i in range(rank) if a[i] == 1], dtype),
+            np.array([i for i in range(rank) if b[i] == 1], dtype),
+        )
+
+    return call
+
+
+def _inverted(x: Array) -> Any:
+    if x.ndim != 1:
+        raise InvalidArgumentError(f"a permutation is a vector, got shape {list(x.shape)}")
+    seen = np.sort(x)
+    if (seen != np.arange(len(x))).any():
+        raise InvalidArgumentError(f"{x.tolist()} is no permutation of {len(x)} numbers")
+    out = np.empty_like(x)
+    out[x] = np.arange(len(x), dtype=x.dtype)
+    return out
+
+
+plain("InvertPermutation", _inverted)
+
+
+@kernel("FakeParam")
+def _fake_param(node: Node) -> Kernel:
+    dtype, shape = node.attrs["dtype"], node.attrs["shape"]
+    if dtype is variant:
+        nothing: Any = TensorList(variant, None)
+    else:
+        nothing = zeros_of(dtype, tuple(d or 0 for d in shape or ()))
+    return Kernel(lambda: nothing, borrowed=True)

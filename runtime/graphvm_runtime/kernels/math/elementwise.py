@@ -1,0 +1,344 @@
+"""Kernels of element-wise arithmetic, comparisons, choices and casts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphvm_runtime.dtypes import Array, DType, bfloat16, bool_, string
+from graphvm_runtime.errors import DTypeError, InvalidArgumentError
+from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.kernels.precision import as_strings, is_low, widened
+from graphvm_runtime.kernels.registry import Kernel, kernel, ufunc
+
+ZERO_DIVISION = "integer division by zero"
+
+
+def element_type(node: Node, attr: str = "T") -> np.dtype[Any]:
+    """NumPy's type of a type attribute."""
+    dtype: np.dtype[Any] = node.attrs[attr].numpy
+    return dtype
+
+
+# ------------------------------------------------------------------- one NumPy function does it all
+
+ufunc("AddV2", np.add, "{0} + {1}")
+ufunc("Sub", np.subtract, "{0} - {1}")
+ufunc("Mul", np.multiply, "{0} * {1}")
+ufunc("Maximum", np.maximum)
+ufunc("Minimum", np.minimum)
+ufunc("Neg", np.negative, "-{0}")
+ufunc("Abs", np.absolute, "abs({0})")
+ufunc("Square", np.square, "{0} * {0}")
+ufunc("Sqrt", np.sqrt)
+ufunc("Exp", np.exp)
+ufunc("Log", np.log)
+ufunc("Sin", np.sin)
+ufunc("Cos", np.cos)
+ufunc("Tanh", np.tanh)
+ufunc("LogicalNot", np.logical_not, "~{0}")
+ufunc("LogicalAnd", np.logical_and, "{0} & {1}")
+ufunc("LogicalOr", np.logical_or, "{0} | {1}")
+
+
+_COMPARISONS: dict[str, tuple[Callable[..., Any], str]] = {
+    "Less": (np.less, "<"), "LessEqual": (np.less_equal, "<="),
+    "Greater": (np.greater, ">"), "GreaterEqual": (np.greater_equal, ">="),
+    "Equal": (np.equal, "=="), "NotEqual": (np.not_equal, "!="),
+}  # fmt: skip
+
+
+def _comparison(node: Node) -> Kernel:
+    function, sign = _COMPARISONS[node.op.name]
+    # a comparison of two bfloat16 scalars, or two strings, gives a bool of Python's
+    native = element_type(node).kind in "fiucb"
+    return Kernel(function, expression=f"{{0}} {sign} {{1}}" if native else "", out=True)
+
+
+kernel("Less", "LessEqual", "Greater", "GreaterEqual")(_comparison)
+
+
+@kernel("Equal", "NotEqual")
+def _equality(node: Node) -> Kernel:
+    if node.attrs["incompatible_shape_error"]:
+        return _comparison(node)
+    function, differs = _COMPARISONS[node.op.name][0], node.op.name == "NotEqual"
+
+    def call(x: Array, y: Array) -> Any:
+        try:
+            np.broadcast_shapes(x.shape, y.shape)
+        except ValueError:
+            return np.bool_(differs)
+        return function(x, y)
+
+    return Kernel(call)
+
+
+@kernel("Add")
+def _add(node: Node) -> Kernel:
+    if node.attrs["T"] is string:
+        return Kernel(lambda x, y: as_strings(np.add(x, y)))
+    return Kernel(np.add, expression="{0} + {1}", out=True, inplace=True)
+
+
+@kernel("Sign")
+def _sign(node: Node) -> Kernel:
+    if node.attrs["T"].is_complex:
+        zero = element_type(node).type(0)
+
+        def call(x: Array) -> Any:
+            return np.where(x == zero, zero, x / np.absolute(x))
+
+        return Kernel(call)
+    return Kernel(np.sign, out=True, inplace=True)
+
+
+# ----------------------------------------------------------------------------------------- division
+
+
+def _checked(function: Callable[..., Any]) -> Kernel:
+    """An integer division that refuses zero."""
+
+    def call(x: Array, y: Array) -> Any:
+        if not y.all():
+            raise InvalidArgumentError(ZERO_DIVISION)
+        return function(x, y)
+
+    return Kernel(call)
+
+
+def truncated_division(x: Array, y: Array) -> Any:
+    """Integer quotient rounded towards zero."""
+    quotient = np.floor_divide(x, y)
+    return quotient + ((quotient * y != x) & ((x < 0) != (y < 0)))
+
+
+@kernel("RealDiv")
+def _real_div(node: Node) -> Kernel:
+    if node.attrs["T"].is_integer:
+        dtype = element_type(node)
+        return _checked(lambda x, y: truncated_division(x, y).astype(dtype))
+    return Kernel(np.true_divide, expression="{0} / {1}", out=True, inplace=True)
+
+
+@kernel("FloorDiv")
+def _floor_div(node: Node) -> Kernel:
+    dtype: DType = node.attrs["T"]
+    if dtype.is_complex:
+        raise DTypeError(f"FloorDiv has no meaning for {dtype.name}")
+    if dtype.is_integer:
+        return _checked(np.floor_divide)
+
+    # not floor_divide: its quotient is exact, TensorFlow's is rounded first
+    def call(x: Array, y: Array, out: Array | None = None) -> Any:
+        return np.floor(np.true_divide(x, y, out=out), out=out)
+
+    return Kernel(call, out=True, inplace=True)
+
+
+@kernel("FloorMod")
+def _floor_mod(node: Node) -> Kernel:
+    if node.attrs["T"].is_integer:
+        return _checked(np.remainder)
+    return Kernel(np.remainder, expression="{0} % {1}", out=True, inplace=True)
+
+
+@kernel("DivNoNan")
+def _div_no_nan(node: Node) -> Kernel:
+    zero = element_type(node).type(0)
+
+    def call(x: Array, y: Array) -> Any:
+        return np.where(y == zero, zero, np.true_divide(x, y))
+
+    return Kernel(call)
+
+
+@kernel("Reciprocal")
+def _reciprocal(node: Node) -> Kernel:
+    if node.attrs["T"].is_integer:
+        one = element_type(node).type(1)
+        checked = _checked(truncated_division).call
+        dtype = element_type(node)
+        return Kernel(lambda x: checked(one, x).astype(dtype))
+    return Kernel(np.reciprocal, out=True, inplace=True)
+
+
+@kernel("Pow")
+def _pow(node: Node) -> Kernel:
+    if not node.attrs["T"].is_integer:
+        return Kernel(np.power, out=True, inplace=True)
+
+    def call(x: Array, y: Array) -> Any:
+        if (y < 0).any():
+            raise InvalidArgumentError("integers to negative integer powers are not allowed")
+        return np.power(x, y)
+
+    return Kernel(call)
+
+
+# ----------------------------------------------------------------- compositions of a few functions
+
+
+def _composed(op: str, make: Callable[[Any], Callable[..., Any]]) -> None:
+    """Registers a kernel that a function of the type's one makes."""
+
+    def maker(node: Node) -> Kernel:
+        dtype = element_type(node)
+        low = is_low(dtype)
+        function = make(np.float32(1) if low else dtype.type(1))
+        if low:
+            return Kernel(widened(function, dtype))
+        return Kernel(function, out=True, inplace=True)
+
+    kernel(op)(maker)
+
+
+def _rsqrt(one: Any) -> Callable[..., Any]:
+    def call(x: Array, out: Array | None = None) -> Any:
+        return np.true_divide(one, np.sqrt(x, out=out), out=out)
+
+    return call
+
+
+def _sigmoid(one: Any) -> Callable[..., Any]:
+    def call(x: Array, out: Array | None = None) -> Any:
+        if not x.ndim:
+            return one / (one + np.exp(-x))
+        out = np.negative(x, out=out)
+        np.exp(out, out=out)
+        np.add(out, one, out=out)
+        return np.true_divide(one, out, out=out)
+
+    return call
+
+
+def _sigmoid_grad(one: Any) -> Callable[..., Any]:
+    def call(y: Array, dy: Array, out: Array | None = None) -> Any:
+        y = _conjugated(y)
+        return np.multiply(dy * y, one - y, out=out)
+
+    return call
+
+
+def _tanh_grad(one: Any) -> Callable[..., Any]:
+    def call(y: Array, dy: Array, out: Array | None = None) -> Any:
+        y = _conjugated(y)
+        return np.multiply(dy, one - y * y, out=out)
+
+    return call
+
+
+def _sqrt_grad(one: Any) -> Callable[..., Any]:
+    half, zero = one / (one + one), one - one
+
+    def call(y: Array, dy: Array, out: Array | None = None) -> Any:
+        result = np.where(dy == zero, zero, dy * half / _conjugated(y))
+        return result if out is None else _filled(out, result)
+
+    return call
+
+
+def _rsqrt_grad(one: Any) -> Callable[..., Any]:
+    half, zero = -one / (one + one), one - one
+
+    def call(y: Array, dy: Array, out: Array | None = None) -> Any:
+        y = _conjugated(y)
+        result = np.where(dy == zero, zero, half * (dy * y) * (y * y))
+        return result if out is None else _filled(out, result)
+
+    return call
+
+
+def _squared_difference(one: Any) -> Callable[..., Any]:
+    def call(x: Array, y: Array, out: Array | None = None) -> Any:
+        difference = np.subtract(x, y, out=out)
+        return np.multiply(difference, _conjugated(difference), out=out)
+
+    return call
+
+
+def _conjugated(x: Any) -> Any:
+    return x.conj() if x.dtype.kind == "c" else x
+
+
+def _filled(out: Array, value: Any) -> Array:
+    out[...] = value
+    return out
+
+
+for _name, _make in (
+    ("Rsqrt", _rsqrt), ("Sigmoid", _sigmoid), ("SigmoidGrad", _sigmoid_grad),
+    ("TanhGrad", _tanh_grad), ("SqrtGrad", _sqrt_grad), ("RsqrtGrad", _rsqrt_grad),
+    ("SquaredDifference", _squared_difference),
+):  # fmt: skip
+    _composed(_name, _make)
+
+
+# ---------------------------------------------------------------------------------- choosing, casts
+
+
+def _chosen(condition: Array, then: Array, other: Array) -> Any:
+    if not condition.ndim and not then.ndim and not other.ndim:
+        return (then if condition else other)[()]
+    return np.where(condition, then, other)
+
+
+@kernel("SelectV2")
+def _select_v2(node: Node) -> Callable[..., Any]:
+    return np.where if not node.attrs["T"].is_numpy_compatible else _chosen
+
+
+@kernel("Select")
+def _select(node: Node) -> Callable[..., Any]:
+    def call(condition: Array, then: Array, other: Array) -> Any:
+        if then.shape != other.shape:
+            raise InvalidArgumentError(
+                f"the two choices have the shapes {list(then.shape)} and {list(other.shape)}"
+            )
+        if condition.shape != then.shape and condition.ndim:
+            if condition.ndim != 1 or not then.ndim or len(condition) != len(then):
+                raise InvalidArgumentError(
+                    f"a condition of shape {list(condition.shape)} for choices of shape "
+                    f"{list(then.shape)}"
+                )
+            condition = condition.reshape((-1,) + (1,) * (then.ndim - 1))
+        return np.where(condition, then, other)
+
+    return call
+
+
+@kernel("Cast")
+def _cast(node: Node) -> Kernel:
+    source, target = node.attrs["SrcT"].base, node.attrs["DstT"].base
+    if source is target:
+        return Kernel(lambda x: x, aliases=(0,))
+    to = target.numpy
+    if not source.is_numpy_compatible or not target.is_numpy_compatible:
+        raise DTypeError(f"no cast from {source.name} to {target.name}", do="use as_string")
+    if target is bool_:
+        zero = source.numpy.type(0)
+        # a complex number counts by its real part
+        return Kernel((lambda x: x.real != 0) if source.is_complex else (lambda x: x != zero))
+    if source.is_complex and not target.is_complex:
+        return Kernel(lambda x: x.real.astype(to))
+    if node.attrs["Truncate"] and target.is_floating and source.is_floating:
+        return Kernel(_truncating(source, target))
+    return Kernel(lambda x: x.astype(to))
+
+
+def _truncating(source: DType, target: DType) -> Callable[..., Any]:
+    """A cast to a shorter float that rounds towards zero."""
+    to = target.numpy
+    bits = {2: np.uint16, 4: np.uint32, 8: np.uint64}[to.itemsize]
+    if target.size >= source.size and target is not bfloat16:
+        return lambda x: x.astype(to)
+
+    def call(x: Array) -> Any:
+        near = np.asarray(x.astype(to))
+        beyond = np.abs(near.astype(np.float64)) > np.abs(x.astype(np.float64))
+        lower = (near.view(bits) - bits(1)).view(to)  # the neighbour nearer to zero
+        return np.where(beyond, lower, near)[()]
+
+    return call

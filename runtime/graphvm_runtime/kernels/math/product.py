@@ -1,0 +1,54 @@
+"""Kernels of matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphvm_runtime.dtypes import Array
+from graphvm_runtime.errors import InvalidArgumentError
+from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.kernels.math.elementwise import element_type
+from graphvm_runtime.kernels.precision import is_low, widened
+from graphvm_runtime.kernels.registry import Kernel, kernel
+
+
+@kernel("MatMul")
+def _matmul(node: Node) -> Kernel:
+    turn_a, turn_b = bool(node.attrs["transpose_a"]), bool(node.attrs["transpose_b"])
+    dtype = element_type(node)
+
+    def call(a: Array, b: Array, out: Array | None = None) -> Any:
+        if a.ndim != 2 or b.ndim != 2:
+            raise InvalidArgumentError(
+                f"both must be matrices, got the shapes {list(a.shape)} and {list(b.shape)}"
+            )
+        return np.matmul(a.T if turn_a else a, b.T if turn_b else b, out)
+
+    # NumPy multiplies matrices of 16-bit floats and sums them up without BLAS
+    return Kernel(widened(call, dtype), out=not is_low(dtype))
+
+
+@kernel("BatchMatMulV2")
+def _batch_matmul(node: Node) -> Kernel:
+    dtype = element_type(node)
+    x_side, y_side = _adjoint(node.attrs["adj_x"], dtype), _adjoint(node.attrs["adj_y"], dtype)
+
+    def call(x: Array, y: Array, out: Array | None = None) -> Any:
+        if x.ndim < 2 or y.ndim < 2:
+            raise InvalidArgumentError(
+                f"both need rank 2 or more, got the shapes {list(x.shape)} and {list(y.shape)}"
+            )
+        return np.matmul(x_side(x), y_side(y), out)
+
+    return Kernel(widened(call, dtype), out=not is_low(dtype))
+
+
+def _adjoint(adjoint: bool, dtype: np.dtype[Any]) -> Callable[[Array], Array]:
+    if not adjoint:
+        return lambda x: x
+    if dtype.kind == "c":
+        return lambda x: x.conj().swapaxes(-1, -2)
+    return lambda x: x.swapaxes(-1, -2)

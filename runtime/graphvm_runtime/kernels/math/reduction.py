@@ -1,0 +1,248 @@
+"""Kernels of reductions, scans, sums of many, segments and ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphvm_runtime.dtypes import Array, DType, variant
+from graphvm_runtime.errors import InvalidArgumentError
+from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.kernels.math.elementwise import element_type, truncated_division
+from graphvm_runtime.kernels.precision import SINGLE, is_low
+from graphvm_runtime.kernels.registry import kernel
+from graphvm_runtime.lists import TensorList
+from graphvm_runtime.ops.math.reduction import range_length
+
+# `reduce(array, axis, dtype, out, keepdims, initial)`
+_sum_up: Callable[..., Any] = np.add.reduce
+_multiply_up: Callable[..., Any] = np.multiply.reduce
+_maximum: Callable[..., Any] = np.maximum.reduce
+_minimum: Callable[..., Any] = np.minimum.reduce
+_every: Callable[..., Any] = np.logical_and.reduce
+
+
+def axes_of(axes: Array) -> Any:
+    """Reduction axes as NumPy takes them: an integer or a tuple."""
+    found = axes.tolist()
+    if axes.ndim > 1:
+        found = axes.ravel().tolist()
+    return tuple(found) if isinstance(found, list) else found
+
+
+def _reduced(reduce: Callable[..., Any], dtype: np.dtype[Any], keep: bool) -> Callable[..., Any]:
+    """A sum or product that stays in its type; 16-bit floats are added up in float32."""
+    if is_low(dtype):
+
+        def low(x: Array, axes: Array) -> Any:
+            wide = x.astype(SINGLE)
+            return reduce(wide, axes_of(axes), SINGLE, None, keep).astype(dtype)
+
+        return low
+
+    def call(x: Array, axes: Array) -> Any:
+        return reduce(x, axes_of(axes), dtype, None, keep)
+
+    return call
+
+
+@kernel("Sum")
+def _sum(node: Node) -> Callable[..., Any]:
+    return _reduced(_sum_up, element_type(node), node.attrs["keep_dims"])
+
+
+@kernel("Prod")
+def _prod(node: Node) -> Callable[..., Any]:
+    return _reduced(_multiply_up, element_type(node), node.attrs["keep_dims"])
+
+
+@kernel("Mean")
+def _mean(node: Node) -> Callable[..., Any]:
+    dtype = element_type(node)
+    keep: bool = node.attrs["keep_dims"]
+    if dtype.kind in "iu":
+        wide = np.dtype(np.int64 if dtype.kind == "i" else np.uint64)
+
+        def whole(x: Array, axes: Array) -> Any:
+            total = _sum_up(x, axes_of(axes), wide, None, keep)
+            count = x.size // total.size if total.size else 0
+            if not count:
+                return total.astype(dtype)
+            return truncated_division(total, np.asarray(count, wide)).astype(dtype)
+
+        return whole
+    exact = SINGLE if is_low(dtype) else dtype
+
+    def call(x: Array, axes: Array) -> Any:
+        total = _sum_up(x if exact is dtype else x.astype(exact), axes_of(axes), exact, None, keep)
+        count = x.size // total.size if total.size else 1
+        mean = total / exact.type(count)
+        return mean if exact is dtype else mean.astype(dtype)
+
+    return call
+
+
+def least(dtype: DType) -> Any:
+    """What is below every value: -inf, or the least integer."""
+    return dtype.numpy.type(-np.inf) if dtype.is_floating else np.iinfo(dtype.numpy).min
+
+
+def greatest(dtype: DType) -> Any:
+    """What is above every value: inf, or the greatest integer."""
+    return dtype.numpy.type(np.inf) if dtype.is_floating else np.iinfo(dtype.numpy).max
+
+
+@kernel("Max", "Min")
+def _extreme(node: Node) -> Callable[..., Any]:
+    keep: bool = node.attrs["keep_dims"]
+    is_max = node.op.name == "Max"
+    reduce = _maximum if is_max else _minimum
+    dtype: DType = node.attrs["T"]
+    none = dtype.numpy.type(least(dtype) if is_max else greatest(dtype))
+
+    def call(x: Array, axes: Array) -> Any:
+        if x.size:
+            return reduce(x, axes_of(axes), None, None, keep)
+        return reduce(x, axes_of(axes), None, None, keep, none)
+
+    return call
+
+
+@kernel("All")
+def _all(node: Node) -> Callable[..., Any]:
+    keep: bool = node.attrs["keep_dims"]
+    return lambda x, axes: _every(x, axes_of(axes), None, None, keep)
+
+
+@kernel("Cumprod")
+def _cumprod(node: Node) -> Callable[..., Any]:
+    exclusive, reverse = node.attrs["exclusive"], node.attrs["reverse"]
+    dtype = element_type(node)
+    exact = SINGLE if is_low(dtype) else dtype
+
+    def call(x: Array, axis: Array) -> Any:
+        at = int(axis)
+        if not -x.ndim <= at < x.ndim:
+            raise InvalidArgumentError(f"axis {at} is outside the rank {x.ndim}")
+        along = np.moveaxis(x, at, 0)
+        if reverse:
+            along = along[::-1]
+        out = np.empty(along.shape, exact)
+        if exclusive:
+            out[:1] = 1
+            np.multiply.accumulate(along[:-1], 0, exact, out[1:])
+        else:
+            np.multiply.accumulate(along, 0, exact, out)
+        out = out[::-1] if reverse else out
+        return np.ascontiguousarray(np.moveaxis(out, 0, at)).astype(dtype, copy=False)
+
+    return call
+
+
+@kernel("ArgMax")
+def _arg_max(node: Node) -> Callable[..., Any]:
+    dtype: DType = node.attrs["T"]
+    to = element_type(node, "output_type")
+
+    def call(x: Array, axis: Array) -> Any:
+        if is_low(x.dtype):
+            x = x.astype(SINGLE)
+        # NumPy finds the first NaN, TensorFlow passes over it; inf - inf is only a false alarm
+        if dtype.is_floating and np.isnan(_sum_up(x, None)):
+            x = np.where(np.isnan(x), x.dtype.type(-np.inf), x)
+        return x.argmax(int(axis)).astype(to)
+
+    return call
+
+
+@kernel("AddN")
+def _add_n(node: Node) -> Callable[..., Any]:
+    if node.attrs["T"] is variant:
+        return lambda *lists: _added_lists(lists)
+    dtype = element_type(node)
+
+    def call(*inputs: Array) -> Any:
+        first = inputs[0]
+        for other in inputs[1:]:
+            if other.shape != first.shape:
+                raise InvalidArgumentError(
+                    f"all inputs must have one shape, got {list(first.shape)} and "
+                    f"{list(other.shape)}"
+                )
+        if len(inputs) == 1:
+            return first.copy()
+        if is_low(dtype):
+            return _sum_up([x.astype(SINGLE) for x in inputs]).astype(dtype)
+        total = np.add(first, inputs[1])
+        for other in inputs[2:]:
+            total = np.add(total, other, total) if first.ndim else total + other
+        return total
+
+    return call
+
+
+def _added_lists(lists: tuple[TensorList, ...]) -> TensorList:
+    total = lists[0]
+    for other in lists[1:]:
+        total = total.added(other)
+    return total
+
+
+@kernel("UnsortedSegmentSum")
+def _unsorted_segment_sum(node: Node) -> Callable[..., Any]:
+    dtype = element_type(node)
+    exact = SINGLE if is_low(dtype) else dtype
+
+    def call(data: Array, ids: Array, num_segments: Array) -> Any:
+        count = int(num_segments)
+        if data.shape[: ids.ndim] != ids.shape:
+            raise InvalidArgumentError(
+                f"the shape {list(ids.shape)} of the ids does not start the shape "
+                f"{list(data.shape)} of the data"
+            )
+        if count < 0:
+            raise InvalidArgumentError(f"num_segments is not negative, got {count}")
+        inner = data.shape[ids.ndim :]
+        rows = data.reshape(ids.size, -1) if data.size else data.reshape(ids.size, 0)
+        flat = ids.reshape(-1)
+        bad = flat >= count
+        if bad.any():
+            at = int(bad.argmax())
+            raise InvalidArgumentError(
+                f"segment_ids{list(np.unravel_index(at, ids.shape))} = {flat[at]} is not in "
+                f"[0, {count})"
+            )
+        if (flat < 0).any():
+            kept = flat >= 0
+            flat, rows = flat[kept], rows[kept]
+        out = np.zeros((count, rows.shape[1]), exact)
+        if flat.size:
+            order = flat.argsort(kind="stable")
+            ordered = flat[order]
+            starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+            out[ordered[starts]] = np.add.reduceat(rows[order].astype(exact), starts, 0, exact)
+        return out.reshape((count, *inner)).astype(dtype, copy=False)
+
+    return call
+
+
+@kernel("Range")
+def _range(node: Node) -> Callable[..., Any]:
+    dtype = element_type(node, "Tidx")
+    if dtype.kind in "iu":
+
+        def whole(start: Array, limit: Array, delta: Array) -> Array:
+            first, last, by = int(start), int(limit), int(delta)
+            range_length(first, last, by)
+            return np.arange(first, last, by, dtype=dtype)
+
+        return whole
+
+    def call(start: Array, limit: Array, delta: Array) -> Array:
+        count = range_length(float(start), float(limit), float(delta))
+        result: Array = np.arange(count).astype(dtype) * delta + start
+        return result
+
+    return call

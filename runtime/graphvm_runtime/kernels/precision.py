@@ -1,0 +1,46 @@
+"""Where NumPy's own precision is not enough: 16-bit floats computed in float32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from graphvm_runtime.dtypes import Array
+
+HALF = np.dtype(np.float16)
+BRAIN = np.dtype(ml_dtypes.bfloat16)
+SINGLE = np.dtype(np.float32)
+
+
+def is_low(dtype: np.dtype[Any]) -> bool:
+    """Whether the type is a 16-bit float."""
+    return dtype in (HALF, BRAIN)
+
+
+def widened(function: Callable[..., Any], dtype: np.dtype[Any]) -> Callable[..., Any]:
+    """The function with its array arguments in float32 and its result in `dtype`, if that is low.
+
+    Intermediate results of 16 bits would lose what the op's definition, one rounding, keeps.
+    """
+    if not is_low(dtype):
+        return function
+
+    def call(*inputs: Array) -> Any:
+        result = function(*[x.astype(SINGLE) for x in inputs])
+        if isinstance(result, tuple):
+            return tuple(r.astype(dtype) for r in result)
+        return result.astype(dtype)
+
+    return call
+
+
+def as_strings(value: Any) -> Array:
+    """An object array: NumPy turns those of rank 0 into bare bytes."""
+    if isinstance(value, np.ndarray):
+        return value
+    out = np.empty((), object)
+    out[()] = value
+    return out

@@ -1,0 +1,74 @@
+"""Kernels of variables, as resources; references become resources before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphvm_runtime.dtypes import Array
+from graphvm_runtime.errors import InvalidArgumentError
+from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.kernels.registry import Kernel, kernel, plain
+from graphvm_runtime.resources import Step, Variable
+from graphvm_runtime.shapes import TensorType, is_compatible, shape_text
+
+
+def resource_name(node: Node) -> tuple[str, str]:
+    """Container and name of the resource that a node stands for."""
+    name = node.attrs["shared_name"] or node.name.encode()
+    return node.attrs["container"].decode(), name.decode()
+
+
+@kernel("VarHandleOp", "_Reference")
+def _handle(node: Node) -> Kernel:
+    container, name = resource_name(node)
+    type_ = TensorType(node.attrs["dtype"].base, node.attrs["shape"])
+
+    def make() -> Variable:
+        return Variable(name, type_)
+
+    def call(step: Step) -> Variable:
+        return step.resources.find_or_make(Variable, container, name, make)
+
+    return Kernel(call, step=True)
+
+
+@kernel("ReadVariableOp")
+def _read(node: Node) -> Kernel:
+    return Kernel(Variable.read, borrowed=True, expression="{0}.read()")
+
+
+def kept(value: Any) -> Any:
+    """The array as a variable keeps it: one that it may write, and no part of a greater one."""
+    if not value.ndim:
+        return value
+    whole = value.base is None or getattr(value.base, "nbytes", 0) <= value.nbytes
+    return value if whole and value.flags.c_contiguous and value.flags.writeable else value.copy()
+
+
+@kernel("AssignVariableOp")
+def _assign(node: Node) -> Kernel:
+    validate = node.attrs["validate_shape"]
+
+    def call(variable: Variable, value: Array) -> None:
+        if validate and not is_compatible(variable.type.shape, value.shape):
+            raise InvalidArgumentError(
+                f"a value of shape {list(value.shape)} for variable {variable.name!r} of shape "
+                f"{shape_text(variable.type.shape)}"
+            )
+        variable.assign(kept(value))
+
+    return Kernel(call, keeps=(1,))
+
+
+plain("AssignAddVariableOp", lambda variable, value: variable.update(np.add, value))
+plain("AssignSubVariableOp", lambda variable, value: variable.update(np.subtract, value))
+plain("VarIsInitializedOp", lambda variable: np.bool_(variable.value is not None))
+
+
+@kernel("VariableShape")
+def _variable_shape(node: Node) -> Callable[..., Any]:
+    to = node.attrs["out_type"].numpy
+    return lambda variable: np.array(variable.read().shape, to)

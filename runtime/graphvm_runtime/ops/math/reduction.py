@@ -1,0 +1,179 @@
+"""Reductions, scans, sums of many, segments and ranges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from graphvm_runtime.dtypes import (
+    FLOATS,
+    INDICES,
+    NUMBERS,
+    QUANTIZED,
+    REALS,
+    SIGNED,
+    bool_,
+    int16,
+    int32,
+    int64,
+    uint16,
+    uint32,
+    uint64,
+    variant,
+)
+from graphvm_runtime.ops.registry import ShapeContext, Value, boolean, define, integer, types
+from graphvm_runtime.ops.shape_functions import (
+    AXES_IN_RANK,
+    SAME_SHAPES,
+    agreeing,
+    fitting,
+    normalized,
+    passed,
+    product,
+    reduction,
+    refused,
+)
+from graphvm_runtime.shapes import Shape, is_compatible, shape_text
+
+ALL_NUMBERS = types(*NUMBERS, *QUANTIZED)
+ALL_REALS = types(*REALS, *QUANTIZED)
+INDEX = types(*INDICES, default=int32)
+
+
+def _product_value(ctx: ShapeContext) -> Value | None:
+    value, axes = ctx.resolver.value(0), ctx.integers(1)
+    if not isinstance(value, tuple) or axes is None or not set(axes) <= {0, -1}:
+        return None
+    if not axes:
+        return value
+    result = product(value)
+    result = None if result is None else fitting(result, ctx.attrs["T"])
+    return (result,) if ctx.attrs["keep_dims"] else result
+
+
+def _sum_value(ctx: ShapeContext) -> Value | None:
+    value, axes = ctx.integers(0), ctx.integers(1)
+    if value is None or ctx.shapes[0] is None or len(ctx.shapes[0]) != 1:
+        return None
+    if axes is None or not axes or not set(axes) <= {0, -1}:
+        return None
+    result = fitting(sum(value), ctx.attrs["T"])
+    return (result,) if ctx.attrs["keep_dims"] else result
+
+
+_REDUCTION = "input: T, reduction_indices: Tidx -> output: T"
+for _name, _types, _value in (
+    ("Sum", ALL_NUMBERS, _sum_value), ("Mean", ALL_NUMBERS, None),
+    ("Prod", ALL_NUMBERS, _product_value), ("Max", ALL_REALS, None), ("Min", ALL_REALS, None),
+):  # fmt: skip
+    define(_name, _REDUCTION, {"keep_dims": boolean(False), "T": _types, "Tidx": INDEX},
+           shape=reduction, value=_value, constraints=[AXES_IN_RANK])  # fmt: skip
+define("All", "input: bool, reduction_indices: Tidx -> output: bool",
+       {"keep_dims": boolean(False), "Tidx": INDEX}, shape=reduction,
+       constraints=[AXES_IN_RANK])  # fmt: skip
+
+
+def _arg_max(ctx: ShapeContext) -> Sequence[Shape]:
+    shape, axis = ctx.shapes[0], ctx.scalar(1)
+    if shape is None:
+        return (None,)
+    if not shape:
+        raise refused("the input has rank 1 or more, got a scalar", 1)
+    if axis is None:
+        return ((None,) * (len(shape) - 1),)
+    at = normalized(axis, len(shape), 1)
+    return ((*shape[:at], *shape[at + 1 :]),)
+
+
+def _cumulative(ctx: ShapeContext) -> Sequence[Shape]:
+    shape, axis = ctx.shapes[0], ctx.scalar(1)
+    if shape is not None and axis is not None:
+        normalized(axis, len(shape), 1)
+    return (shape,)
+
+
+define("ArgMax", "input: T, dimension: Tidx -> output: output_type",
+       {"T": types(*REALS, *QUANTIZED, bool_), "Tidx": types(int16, *INDICES, default=int32),
+        "output_type": types(int16, uint16, int32, int64, default=int64)},
+       shape=_arg_max, constraints=[AXES_IN_RANK])  # fmt: skip
+define("Cumprod", "x: T, axis: Tidx -> out: T",
+       {"exclusive": boolean(False), "reverse": boolean(False), "T": ALL_NUMBERS, "Tidx": INDEX},
+       shape=_cumulative, constraints=[AXES_IN_RANK])  # fmt: skip
+define("AddN", "inputs: N*T -> sum: T",
+       {"N": integer(minimum=1), "T": types(*NUMBERS, *QUANTIZED, variant)}, shape=agreeing,
+       value=lambda ctx: passed(ctx) if len(ctx.shapes) == 1 else None, commutative=True,
+       constraints=[SAME_SHAPES])  # fmt: skip
+
+
+def _segments(ctx: ShapeContext) -> Sequence[Shape]:
+    data, ids = ctx.shapes[:2]
+    count = ctx.scalar(2)
+    if count is not None and count < 0:
+        raise refused(f"num_segments is not negative, got {count}", 2)
+    if data is None or ids is None:
+        return (None,)
+    if len(ids) > len(data) or not is_compatible(data[: len(ids)], ids):
+        raise refused(
+            f"the ids {shape_text(ids)} are no first axes of the data {shape_text(data)}", 1
+        )
+    return ((count, *data[len(ids) :]),)
+
+
+define("UnsortedSegmentSum",
+       "data: T, segment_ids: Tindices, num_segments: Tnumsegments -> output: T",
+       {"T": ALL_NUMBERS, "Tindices": types(int16, *INDICES), "Tnumsegments": INDEX},
+       shape=_segments,
+       constraints=["C1: the shape of the ids starts the shape of the data",
+                    "C2: num_segments is not negative"])  # fmt: skip
+
+# ---------------------------------------------------------------------------------------- ranges
+
+
+def _range_bounds(ctx: ShapeContext) -> tuple[float, float, float] | None:
+    if not ctx.attrs["Tidx"].is_integer:
+        arrays = [ctx.constant(i) for i in range(3)]
+        if any(a is None or a.ndim for a in arrays):
+            return None
+        start, limit, delta = (float(a) for a in arrays if a is not None)
+        return start, limit, delta
+    values = [ctx.scalar(i) for i in range(3)]
+    if None in values:
+        return None
+    return values[0], values[1], values[2]  # type: ignore[return-value]  # no None, checked above
+
+
+def _range(ctx: ShapeContext) -> Sequence[Shape]:
+    for i, name in enumerate(("start", "limit", "delta")):
+        if ctx.shapes[i] is not None and ctx.shapes[i] != ():
+            raise refused(f"{name} is a scalar, got {shape_text(ctx.shapes[i])}", 1)
+    bounds = _range_bounds(ctx)
+    if bounds is None:
+        return ((None,),)
+    return ((range_length(*bounds),),)
+
+
+def range_length(start: float, limit: float, delta: float) -> int:
+    """Number of elements of `Range`. Raises ShapeError where delta leads away from limit."""
+    if delta == 0:
+        raise refused("delta is not zero", 2)
+    if start != limit and (limit > start) != (delta > 0):
+        raise refused(f"delta {delta} leads from {start} away from {limit}", 2)
+    if isinstance(start, int) and isinstance(limit, int) and isinstance(delta, int):
+        return len(range(start, limit, delta))
+    return math.ceil(abs((limit - start) / delta))
+
+
+def _range_value(ctx: ShapeContext) -> Value | None:
+    values = [ctx.scalar(i) for i in range(3)]
+    if None in values or not ctx.attrs["Tidx"].is_integer:
+        return None
+    start, limit, delta = (v for v in values if v is not None)
+    numbers = range(start, limit, delta) if delta else ()
+    return tuple(numbers) if len(numbers) <= 1024 else None
+
+
+_RANGE_TYPES = (*FLOATS, *SIGNED, uint16, uint32, uint64)
+define("Range", "start: Tidx, limit: Tidx, delta: Tidx -> output: Tidx",
+       {"Tidx": types(*_RANGE_TYPES, default=int32)}, shape=_range, value=_range_value,
+       constraints=["C1: start, limit and delta are scalars",
+                    "C2: delta is not zero and leads to limit"])  # fmt: skip
