@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from graphvm_runtime.compiler.program import (
 from graphvm_runtime.dtypes import bool_
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
-from graphvm_runtime.kernels.registry import is_blocking, made
+from graphvm_runtime.kernels.registry import made
 from graphvm_runtime.shapes import TensorType, is_known, size_of
 
 BORROWED = -1  # memory that outlives the step; -2-i is parameter i
@@ -28,10 +28,18 @@ _WHILES = frozenset({"While", "StatelessWhile"})
 
 
 class Assembler:
-    """Makes programs of a graph and of the functions in its library, each function once."""
+    """Makes programs of a graph and of the functions in its library, each function once.
 
-    def __init__(self, library: Mapping[str, Function]) -> None:
+    Args:
+        library: the functions.
+        receives_block: receiving from another device is an instruction that may wait for what
+            this program itself has to do: so it is where something else blocks too, since then
+            there is no one order that all devices keep.
+    """
+
+    def __init__(self, library: Mapping[str, Function], receives_block: bool = False) -> None:
         self._library = library
+        self.receives_block = receives_block
         self._made: dict[str, Subprogram] = {}
 
     def function(self, name: str) -> Subprogram:
@@ -102,9 +110,9 @@ class _Assembly:
             except GraphError as error:
                 raise error.located(node.signature()) from None
         result_registers = [self.register[e] for e in results]
-        code, kept = self._finished(result_registers)
+        blocking = any(_blocks(i) for i in self.code)
+        code, kept = self._finished(result_registers, not blocking)
         copies, roots = self._result_ownership(result_registers, kept)
-        blocking = any(_blocks(i) for i in code)
         buffers: tuple[TensorType, ...] = ()
         if not blocking:
             leaving = kept.union(*(self.roots[r] for r in result_registers))
@@ -118,7 +126,7 @@ class _Assembly:
             results=tuple(result_registers),
             result_copies=copies,
             result_roots=roots,
-            strands=_strands(code) if blocking else (),
+            strands=_strands(code, self.blocks) if blocking else (),
             needs_step=any(_needs_step(i) for i in code),
             blocking=blocking,
             buffers=buffers,
@@ -192,6 +200,18 @@ class _Assembly:
             self.writable.update(outputs)
         self.code.append(Call(node, kernel, inputs, outputs))
 
+    def blocks(self, ins: Instruction) -> bool:
+        """Whether the instruction may wait for something that this step itself has to do.
+
+        Receiving alone is not that: partitions keep one order on all devices, so it only ever
+        waits for what another device does first.
+        """
+        if isinstance(ins, Call):
+            return is_blocking(ins.node) and (
+                ins.node.op.name != "_Recv" or self.assembler.receives_block
+            )
+        return any(s.program is not None and s.program.blocking for s in subprograms(ins))
+
     def _add_while(self, node: Node, inputs: tuple[int, ...]) -> None:
         cond = self.assembler.function(node.attrs["cond"].name)
         body = self.assembler.function(node.attrs["body"].name)
@@ -237,7 +257,7 @@ class _Assembly:
             out |= {BORROWED} if root == BORROWED else self.roots[inputs[-2 - root]]
         return out
 
-    def _finished(self, results: Sequence[int]) -> tuple[list[Instruction], set[int]]:
+    def _finished(self, results: Sequence[int], one_strand: bool) -> tuple[list[Instruction], set[int]]:
         """The code with dead registers, copies and in-place outputs worked out.
 
         Also gives the roots that some instruction took away and keeps.
@@ -261,7 +281,6 @@ class _Assembly:
                 last.get(r, -1) <= at for root in roots for r in sharing[root]
             )
 
-        one_strand = not any(_blocks(i) for i in self.code)
         kept: set[int] = set()
         out: list[Instruction] = []
         for at, ins in enumerate(self.code):
@@ -269,8 +288,12 @@ class _Assembly:
                 r for r in dict.fromkeys(ins.inputs) if last[r] == at
             ) + tuple(r for r in ins.outputs if r not in last)
             if isinstance(ins, Call):
+                lends = tuple(
+                    i for i in ins.kernel.lends
+                    if any(root >= 0 for root in self.roots[ins.inputs[i]])
+                )
                 copies = tuple(
-                    i for i in ins.kernel.keeps
+                    i for i in (*ins.kernel.keeps, *lends)
                     if i < len(ins.inputs) and not (
                         one_strand
                         and ends_at(ins.inputs[i], at)
@@ -281,13 +304,15 @@ class _Assembly:
                         )
                     )
                 )
-                for i in ins.kernel.keeps:
+                for i in (*ins.kernel.keeps, *lends):
                     if i < len(ins.inputs) and i not in copies:
                         kept |= self.roots[ins.inputs[i]]
                 into = -1
                 if one_strand and ins.kernel.inplace and len(ins.outputs) == 1:
                     into = self._in_place(ins, at, ends_at)
-                out.append(replace(ins, copies=copies, into=into, dead=dead))
+                out.append(Call(
+                    ins.node, ins.kernel, ins.inputs, ins.outputs, copies, into, -1, dead
+                ))
             else:
                 out.append(replace(ins, dead=dead))
         return out, kept
@@ -341,17 +366,6 @@ def _is_bool_scalar(type_: TensorType) -> bool:
     return type_.dtype is bool_ and type_.shape == ()
 
 
-def _blocks(ins: Instruction) -> bool:
-    """Whether the instruction may wait for something that this step itself has to do.
-
-    Receiving is not that: partitions keep one order on all devices, so it only ever waits for
-    what another device does first.
-    """
-    if isinstance(ins, Call):
-        return is_blocking(ins.node) and ins.node.op.name != "_Recv"
-    return any(s.program is not None and s.program.blocking for s in subprograms(ins))
-
-
 def _needs_step(ins: Instruction) -> bool:
     if isinstance(ins, Call):
         return ins.kernel.step
@@ -360,7 +374,9 @@ def _needs_step(ins: Instruction) -> bool:
     return any(s.program is None or s.program.needs_step for s in subprograms(ins))
 
 
-def _strands(code: Sequence[Instruction]) -> tuple[Strand, ...]:
+def _strands(
+    code: Sequence[Instruction], blocks: Callable[[Instruction], bool]
+) -> tuple[Strand, ...]:
     """Strands by what each instruction has to wait for.
 
     Instructions below the same set of blocking ones go together: none of them can start before
@@ -374,7 +390,7 @@ def _strands(code: Sequence[Instruction]) -> tuple[Strand, ...]:
         befores = {producer[r] for r in ins.inputs if r in producer}
         befores |= _control(ins.node, position, code)
         waiting = frozenset().union(*(
-            waits[b] | ({b} if _blocks(code[b]) else set()) for b in befores
+            waits[b] | ({b} if blocks(code[b]) else set()) for b in befores
         ))
         waits.append(waiting)
         above.append(befores)
@@ -384,7 +400,7 @@ def _strands(code: Sequence[Instruction]) -> tuple[Strand, ...]:
     strand_of: list[int] = []
     members: list[list[int]] = []
     for at, ins in enumerate(code):
-        key = ("blocking", at) if _blocks(ins) else waits[at]
+        key = ("blocking", at) if blocks(ins) else waits[at]
         number = keys.setdefault(key, len(members))
         if number == len(members):
             members.append([])
@@ -394,7 +410,7 @@ def _strands(code: Sequence[Instruction]) -> tuple[Strand, ...]:
         Strand(
             tuple(code_),
             tuple(sorted({strand_of[b] for at in code_ for b in above[at]} - {number})),
-            _blocks(code[code_[0]]),
+            blocks(code[code_[0]]),
         )
         for number, code_ in enumerate(members)
     )

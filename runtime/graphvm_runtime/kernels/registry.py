@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import GraphError, UnimplementedError
 from graphvm_runtime.ir.graph import Node
-from graphvm_runtime.ops.registry import Effects, lookup
+from graphvm_runtime.ops.registry import lookup
 
 # What a register holds: an ndarray or a NumPy scalar, a resource object, a tensor list.
 Register: TypeAlias = Any
@@ -32,6 +32,8 @@ class Kernel:
         borrowed: an output may share memory with something that outlives the step.
         keeps: inputs that are kept beyond the step or handed on (assign, enqueue, push); the
             program copies what it does not own before it gives it away.
+        lends: inputs that are read until the step ends; like `keeps`, but what no instruction
+            ever writes to (a variable's value, a parameter, a constant) is not copied.
         expression: Python expression that does the same, `{0} + {1}`; emitted in its place.
         out: `call(*inputs, out=array)` writes output 0 in place; the array has its exact
             shape and type.
@@ -46,6 +48,7 @@ class Kernel:
     aliases: tuple[int, ...] = ()
     borrowed: bool = False
     keeps: tuple[int, ...] = ()
+    lends: tuple[int, ...] = ()
     expression: str = ""
     out: bool = False
     inplace: bool = False
@@ -97,11 +100,6 @@ def has_kernel(op: str) -> bool:
     return op in _MAKERS
 
 
-def is_blocking(node: Node) -> bool:
-    """Whether running the node may wait for others."""
-    return bool(node.op.effects & Effects.BLOCKING)
-
-
 def ufunc(op: str, function: Callable[..., Any], expression: str = "") -> None:
     """Registers an element-wise NumPy function of one output as the kernel of an op."""
     found = Kernel(function, expression=expression, out=True, inplace=True)
@@ -119,7 +117,6 @@ __all__ = [
     "Kernel",
     "Register",
     "has_kernel",
-    "is_blocking",
     "kernel",
     "made",
     "plain",
