@@ -110,7 +110,7 @@ class _Assembly:
             except GraphError as error:
                 raise error.located(node.signature()) from None
         result_registers = [self.register[e] for e in results]
-        blocking = any(_blocks(i) for i in self.code)
+        blocking = any(self.blocks(i) for i in self.code)
         code, kept = self._finished(result_registers, not blocking)
         copies, roots = self._result_ownership(result_registers, kept)
         buffers: tuple[TensorType, ...] = ()

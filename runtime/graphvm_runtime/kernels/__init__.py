@@ -13,6 +13,7 @@ from graphvm_runtime.kernels import (
     state,
     string,
     training,
+    transfer,
 )
 from graphvm_runtime.kernels.registry import Kernel, has_kernel, kernel, made
 
@@ -33,4 +34,5 @@ __all__ = [
     "state",
     "string",
     "training",
+    "transfer",
 ]
