@@ -44,7 +44,7 @@ class Pass(Protocol):
 Hook = Callable[[int, str, Graph], None]
 
 ALWAYS: tuple[Pass, ...] = (
-    CutFeeds(), Prune(), Infer(), Dereference(), RaiseControlFlow(), Materialise(), NonStrict(),
+    CutFeeds(), Infer(), Dereference(), RaiseControlFlow(), Materialise(), NonStrict(),
 )  # fmt: skip
 OPTIMISING: tuple[Pass, ...] = (
     Inline(), Infer(always=True), Fold(), Simplify(), CommonSubexpressions(), Prune(),

@@ -16,12 +16,13 @@ import numpy as np
 from graphvm_runtime import config
 from graphvm_runtime.compiler.assemble import Assembler
 from graphvm_runtime.compiler.pipeline import Pipeline
+from graphvm_runtime.compiler.passes.prune import used
 from graphvm_runtime.compiler.program import Program
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import (
     CancelledError, DeadlineExceededError, GraphError, InvalidArgumentError, clipped,
 )  # fmt: skip
-from graphvm_runtime.ir.graph import Function, Graph, Node, ordered, reachable
+from graphvm_runtime.ir.graph import Function, Graph, Node, reachable
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Trace
 from graphvm_runtime.vm.dataflow import Dataflow, is_dataflow
@@ -134,7 +135,7 @@ class Session:
             for n in reachable(self._nodes, [end.node], cut | present)
         ]
         every = fed_nodes + nodes + missing
-        return Graph(tuple(every), library, producer=self.producer)
+        return Graph(tuple(every), used(every, library), producer=self.producer)
 
     def step(self, timeout: float | None = None, trace: Trace | None = None) -> Step:
         """A new step; it must be ended with `ended`."""
@@ -320,8 +321,9 @@ def dataflow_of(graph: Graph, request: Request) -> Executable:
 
 def program_of(graph: Graph, request: Request) -> Program:
     """The program of a graph that has gone through the passes."""
-    nodes = ordered(graph.nodes)
-    return Assembler(graph.library).program("main", nodes, request.feeds, request.fetches)
+    return Assembler(graph.library).program(
+        "main", graph.nodes, request.feeds, request.fetches
+    )
 
 
 def configured(pipeline: Pipeline) -> Pipeline:

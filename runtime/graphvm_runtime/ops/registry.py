@@ -217,16 +217,13 @@ class OpDef:
     internal: bool = False
     constraints: tuple[str, ...] = ()
     doc: str = ""
+    is_stateful: bool = False  # from `effects`: passes must leave each node of it alone
+    is_blocking: bool = False  # from `effects`: running a node may wait for others
     # attributes and output types by input types, for nodes that give no attribute themselves
     bound: dict[tuple[DType, ...], tuple[Attrs, tuple[DType, ...]]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<OpDef {self.name}>"
-
-    @property
-    def is_stateful(self) -> bool:
-        """Whether passes must leave each node of it alone."""
-        return bool(self.effects & Effects.STATEFUL)
 
     def completed(self, groups: Sequence[Sequence[DType]], given: Attrs) -> Attrs:
         """All attributes of a node: those given, those that follow from input types, defaults.
@@ -398,6 +395,8 @@ def define(
         internal=name.startswith("_"),
         constraints=tuple(constraints),
         doc=doc,
+        is_stateful=bool(effects & Effects.STATEFUL),
+        is_blocking=bool(effects & Effects.BLOCKING),
     )
     _OPS[name] = op
     return op

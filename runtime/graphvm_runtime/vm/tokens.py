@@ -17,7 +17,7 @@ from graphvm_runtime.ir.frames import (
     frames,
 )  # fmt: skip
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
-from graphvm_runtime.kernels.registry import Kernel, is_blocking, made
+from graphvm_runtime.kernels.registry import Kernel, made
 
 DEAD: Final = object()  # the value of a tensor on a branch that was not taken
 NEVER = 1 << 60
@@ -240,7 +240,7 @@ def _item(graph: Graph, node: Node, at: int, base: int) -> Item:
     if "_fed" in node.attrs:
         return Item(node, NOTHING, at, base)
     kernel: Kernel = made(node)
-    if kernel.start is not None and is_blocking(node):
+    if kernel.start is not None and node.op.is_blocking:
         item = Item(node, START, at, base)
         item.start = kernel.start
     else:
@@ -283,7 +283,7 @@ def may_wait(library: Mapping[str, Function], functions: Collection[str]) -> boo
             continue
         seen.add(function.name)
         for node in function.body.nodes:
-            if is_blocking(node):
+            if node.op.is_blocking:
                 return True
             pending.extend(ref.name for ref in node.functions())
     return False

@@ -8,7 +8,7 @@ from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import GraphvmError
 from graphvm_runtime.ir.graph import Graph, Node
 from graphvm_runtime.ir.infer import Resolution, infer
-from graphvm_runtime.shapes import TensorType, merged
+from graphvm_runtime.shapes import TensorType, is_known, merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,9 @@ class Infer:
             missing = [e for e in node.inputs if e.node not in nodes]
             if missing or node.op.internal or not node.outputs:
                 nodes[node.name] = node  # a back edge of a loop, or nothing to infer
+                continue
+            if not cut and all(is_known(t.shape) for t in node.outputs):
+                nodes[node.name] = node
                 continue
             inputs = [nodes[e.node].outputs[e.index] for e in node.inputs]
             try:

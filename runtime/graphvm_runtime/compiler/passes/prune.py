@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from graphvm_runtime.compiler.request import Request
@@ -16,19 +17,25 @@ class Prune:
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The pruned graph."""
-        nodes = reachable(graph.by_name, request.roots())
-        library: dict[str, Function] = {}
-        pending: list[Node] = list(nodes)
-        while pending:
-            node = pending.pop()
-            for ref in node.functions():
-                function = graph.library.get(ref.name)
-                if function is None or ref.name in library:
-                    continue
-                pruned = _pruned(function)
-                library[ref.name] = pruned
-                pending.extend(pruned.body.nodes)
-        return replace(graph, nodes=tuple(nodes), library=library), request
+        nodes = tuple(reachable(graph.by_name, request.roots()))
+        return replace(graph, nodes=nodes, library=used(nodes, graph.library)), request
+
+
+def used(nodes: Iterable[Node], library: Mapping[str, Function]) -> dict[str, Function]:
+    """The functions that these nodes can reach, without what no result of theirs needs."""
+    out: dict[str, Function] = {}
+    if not library:
+        return out
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        for ref in node.functions():
+            function = library.get(ref.name)
+            if function is None or ref.name in out:
+                continue
+            pruned = out[ref.name] = _pruned(function)
+            pending.extend(pruned.body.nodes)
+    return out
 
 
 def _pruned(function: Function) -> Function:
