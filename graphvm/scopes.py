@@ -116,7 +116,8 @@ def init_scope() -> Iterator[None]:
         if outermost is graph:
             yield
         else:
-            with outermost.name_scope(scope + "/" if scope else outermost.get_name_scope() + "/"):
+            scope = scope or outermost.get_name_scope()
+            with outermost.name_scope(scope + "/" if scope else None):
                 yield
 
 
