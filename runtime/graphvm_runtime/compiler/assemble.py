@@ -21,10 +21,7 @@ from graphvm_runtime.shapes import TensorType, is_known, size_of
 BORROWED = -1  # memory that outlives the step; -2-i is parameter i
 IN_PLACE_BYTES = 2048  # below this a fresh array costs less than naming the old one
 
-_FORWARDING = frozenset({"Identity", "StopGradient", "IdentityN", "PreventGradient"})
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_IFS = frozenset({"If", "StatelessIf"})
-_WHILES = frozenset({"While", "StatelessWhile"})
+_FORWARDING = frozenset({"Identity", "StopGradient", "IdentityN"})
 
 
 class Assembler:
@@ -76,40 +73,50 @@ class _Assembly:
     def __init__(self, assembler: Assembler, name: str) -> None:
         self.assembler = assembler
         self.name = name
-        self.register: dict[Endpoint, int] = {}
+        self.register: dict[str, list[int]] = {}  # of the outputs of each node
         self.types: dict[int, TensorType] = {}
         self.roots: list[frozenset[int]] = []
         self.constants: list[tuple[int, Any]] = []
         self.code: list[Instruction] = []
         self.writable: set[int] = set()  # outputs of kernels that always give a fresh array
 
-    def new(self, end: Endpoint, type_: TensorType, roots: frozenset[int] | None = None) -> int:
+    def new(self, type_: TensorType, roots: frozenset[int] | None = None) -> int:
         number = len(self.roots)
         self.roots.append(frozenset((number,)) if roots is None else roots)
-        self.register[end] = number
         self.types[number] = type_
         return number
+
+    def outputs(self, node: Node, roots: frozenset[int] | None = None) -> tuple[int, ...]:
+        """New registers for the outputs of a node."""
+        if len(node.outputs) == 1:
+            registers = [self.new(node.outputs[0], roots)]
+        else:
+            registers = [self.new(t, roots) for t in node.outputs]
+        self.register[node.name] = registers
+        return tuple(registers)
 
     def build(
         self, nodes: Sequence[Node], params: Sequence[Endpoint], results: Sequence[Endpoint]
     ) -> Program:
         by_name = {n.name: n for n in nodes}
         param_registers = []
+        given: dict[str, dict[int, int]] = {}
         for i, end in enumerate(params):
             node = by_name.get(end.node)
             type_ = node.outputs[end.index] if node else TensorType(bool_, None)
-            param_registers.append(self.new(end, type_, frozenset((-2 - i,))))
-        given = set(params)
+            register = self.new(type_, frozenset((-2 - i,)))
+            param_registers.append(register)
+            given.setdefault(end.node, {})[end.index] = register
         for node in run_order(nodes):
-            if node.outputs and all(
-                Endpoint(node.name, i) in given for i in range(len(node.outputs))
-            ):
+            fed = given.get(node.name)
+            if fed is not None and len(fed) == len(node.outputs):
+                self.register[node.name] = [fed[i] for i in range(len(fed))]
                 continue
             try:
                 self.add(node)
             except GraphError as error:
                 raise error.located(node.signature()) from None
-        result_registers = [self.register[e] for e in results]
+        result_registers = [self.register[e.node][e.index] for e in results]
         blocking = any(self.blocks(i) for i in self.code)
         code, kept = self._finished(result_registers, not blocking)
         copies, roots = self._result_ownership(result_registers, kept)
@@ -134,71 +141,69 @@ class _Assembly:
         )
 
     def add(self, node: Node) -> None:
-        name = node.op.name
-        inputs = tuple(self.register[e] for e in node.inputs)
-        if name == "Const":
-            kernel = made(node)
-            if not node.attrs.get("_defer"):
-                value = kernel.call()
-                if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype != object:
-                    value = value[()]
-                register = self.new(
-                    Endpoint(node.name), node.outputs[0], frozenset((BORROWED,))
-                )
-                self.constants.append((register, value))
-                return
-        if name in _FORWARDING:
-            for i, source in enumerate(inputs):
-                self.register[Endpoint(node.name, i)] = source
-            return
-        if name == "NoOp":
-            return
-        if name in _IFS:
-            branches = tuple(
-                self.assembler.function(node.attrs[a].name) for a in ("then_branch", "else_branch")
-            )
-            pred = self.types[inputs[0]]
-            summaries = [self._summaries(b) for b in branches]
-            outputs = tuple(
-                self.new(
-                    Endpoint(node.name, i),
-                    type_,
-                    self._translated(
-                        frozenset().union(*(s[i] for s in summaries)) if None not in summaries
-                        else None, inputs[1:]
-                    ),
-                )
-                for i, type_ in enumerate(node.outputs)
-            )
-            self.code.append(If(node, branches, inputs, outputs, _is_bool_scalar(pred)))
-            return
-        if name in _WHILES:
-            self._add_while(node, inputs)
-            return
-        if name in _CALLS:
-            target = self.assembler.function(node.attrs["f"].name)
-            summary = self._summaries(target)
-            outputs = tuple(
-                self.new(
-                    Endpoint(node.name, i),
-                    type_,
-                    self._translated(None if summary is None else summary[i], inputs),
-                )
-                for i, type_ in enumerate(node.outputs)
-            )
-            self.code.append(Invoke(node, target, inputs, outputs))
-            return
+        inputs = tuple([self.register[e.node][e.index] for e in node.inputs])
+        special = _SPECIAL.get(node.op.name)
+        if special is None:
+            self.add_call(node, inputs)
+        else:
+            special(self, node, inputs)
+
+    def add_call(self, node: Node, inputs: tuple[int, ...]) -> None:
+        """Adds a node that a kernel computes."""
         kernel = made(node)
         roots: frozenset[int] | None = None
         if kernel.borrowed or kernel.aliases:
             roots = frozenset((BORROWED,)) if kernel.borrowed else frozenset()
             roots = roots.union(*(self.roots[inputs[i]] for i in kernel.aliases if i < len(inputs)))
-        outputs = tuple(
-            self.new(Endpoint(node.name, i), type_, roots) for i, type_ in enumerate(node.outputs)
-        )
+        outputs = self.outputs(node, roots)
         if kernel.out:
             self.writable.update(outputs)
         self.code.append(Call(node, kernel, inputs, outputs))
+
+    def add_constant(self, node: Node, inputs: tuple[int, ...]) -> None:
+        """Loads a constant before the first instruction."""
+        value = made(node).call()
+        if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype != object:
+            value = value[()]
+        (register,) = self.outputs(node, frozenset((BORROWED,)))
+        self.constants.append((register, value))
+
+    def forward(self, node: Node, inputs: tuple[int, ...]) -> None:
+        """A node that hands its inputs on: its outputs are their registers."""
+        self.register[node.name] = list(inputs)
+
+    def skip(self, node: Node, inputs: tuple[int, ...]) -> None:
+        """A node that only orders others."""
+
+    def add_if(self, node: Node, inputs: tuple[int, ...]) -> None:
+        """Adds a choice between two functions."""
+        branches = tuple(
+            self.assembler.function(node.attrs[a].name) for a in ("then_branch", "else_branch")
+        )
+        one, other = (self._summaries(b) for b in branches)
+        merged: list[frozenset[int] | None] = [None] * len(node.outputs)
+        if one is not None and other is not None:
+            merged = [a | b for a, b in zip(one, other, strict=True)]
+        outputs = self._region_outputs(node, merged, inputs[1:])
+        scalar = _is_bool_scalar(self.types[inputs[0]])
+        self.code.append(If(node, branches, inputs, outputs, scalar))
+
+    def add_invoke(self, node: Node, inputs: tuple[int, ...]) -> None:
+        """Adds a call of a function."""
+        target = self.assembler.function(node.attrs["f"].name)
+        summary = self._summaries(target) or [None] * len(node.outputs)
+        outputs = self._region_outputs(node, summary, inputs)
+        self.code.append(Invoke(node, target, inputs, outputs))
+
+    def _region_outputs(
+        self, node: Node, roots: Sequence[frozenset[int] | None], inputs: Sequence[int]
+    ) -> tuple[int, ...]:
+        registers = [
+            self.new(type_, self._translated(r, inputs))
+            for type_, r in zip(node.outputs, roots, strict=True)
+        ]
+        self.register[node.name] = registers
+        return tuple(registers)
 
     def blocks(self, ins: Instruction) -> bool:
         """Whether the instruction may wait for something that this step itself has to do.
@@ -207,12 +212,13 @@ class _Assembly:
         waits for what another device does first.
         """
         if isinstance(ins, Call):
-            return is_blocking(ins.node) and (
+            return ins.node.op.is_blocking and (
                 ins.node.op.name != "_Recv" or self.assembler.receives_block
             )
         return any(s.program is not None and s.program.blocking for s in subprograms(ins))
 
-    def _add_while(self, node: Node, inputs: tuple[int, ...]) -> None:
+    def add_while(self, node: Node, inputs: tuple[int, ...]) -> None:
+        """Adds a loop."""
         cond = self.assembler.function(node.attrs["cond"].name)
         body = self.assembler.function(node.attrs["body"].name)
         summary = self._summaries(body)
@@ -231,15 +237,15 @@ class _Assembly:
                         seen.add(-2 - root)
                         stack.append(-2 - root)
             fresh = summary is not None and not summary[i]
-            number = self.new(Endpoint(node.name, i), type_, roots)
+            number = self.new(type_, roots)
             if fresh:
                 self.roots[number] = roots | {number}
             outputs.append(number)
+        self.register[node.name] = outputs
         ready = cond.program is not None
         pred = cond.program.types[cond.program.results[0]] if ready else None
-        self.code.append(
-            While(node, cond, body, inputs, tuple(outputs), pred is not None and _is_bool_scalar(pred))
-        )
+        scalar = pred is not None and _is_bool_scalar(pred)
+        self.code.append(While(node, cond, body, inputs, tuple(outputs), scalar))
 
     def _summaries(self, sub: Subprogram) -> tuple[frozenset[int], ...] | None:
         return None if sub.program is None else sub.program.result_roots
@@ -360,6 +366,20 @@ class _Assembly:
                 if i != j and any(root >= 0 for root in self.roots[r] & self.roots[q]):
                     roots_out[i] |= {BORROWED}
         return tuple(copies), tuple(roots_out)
+
+
+# what is no kernel call
+_SPECIAL: Mapping[str, Callable[[_Assembly, Node, tuple[int, ...]], None]] = {
+    "Const": _Assembly.add_constant,
+    "NoOp": _Assembly.skip,
+    "If": _Assembly.add_if,
+    "StatelessIf": _Assembly.add_if,
+    "While": _Assembly.add_while,
+    "StatelessWhile": _Assembly.add_while,
+    "PartitionedCall": _Assembly.add_invoke,
+    "StatefulPartitionedCall": _Assembly.add_invoke,
+    **dict.fromkeys(_FORWARDING, _Assembly.forward),
+}
 
 
 def _is_bool_scalar(type_: TensorType) -> bool:
