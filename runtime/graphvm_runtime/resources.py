@@ -15,6 +15,7 @@ from graphvm_runtime.errors import (
     FailedPreconditionError,
     GraphvmError,
     InvalidArgumentError,
+    NotFoundError,
     OutOfRangeError,
 )
 from graphvm_runtime.shapes import TensorType
@@ -73,16 +74,18 @@ class Variable:
     Attributes:
         value: the array, None before the first assignment. Readers hold the array itself; a
             writer replaces it, or writes in place only where nobody else holds it.
+        is_reference: whether the graph has it as a reference (`VariableV2`), not as a handle.
         busy: whether a writer is at work, perhaps in place; a reader that finds it set waits.
         lock: held by writers.
         type: element type and static shape.
     """
 
-    __slots__ = ("busy", "lock", "name", "type", "value")
+    __slots__ = ("busy", "is_reference", "lock", "name", "type", "value")
 
-    def __init__(self, name: str, type_: TensorType) -> None:
+    def __init__(self, name: str, type_: TensorType, is_reference: bool = False) -> None:
         self.name = name
         self.type = type_
+        self.is_reference = is_reference
         self.value: Array | None = None
         self.busy = False
         self.lock = threading.Lock()
@@ -98,10 +101,15 @@ class Variable:
                 raise self.uninitialised()
         return value
 
-    def uninitialised(self) -> FailedPreconditionError:
-        """The error of a use before the first assignment."""
-        return FailedPreconditionError(
-            f"variable {self.name!r} is read before it was initialised",
+    def uninitialised(self, updated: bool = False) -> GraphvmError:
+        """The error of a use, or an update, before the first assignment.
+
+        TensorFlow does not find the resource that it should update.
+        """
+        kind = NotFoundError if updated and not self.is_reference else FailedPreconditionError
+        return kind(
+            f"variable {self.name!r} is {'updated' if updated else 'read'} before it was "
+            "initialised",
             do="run its initializer, or global_variables_initializer(), first",
         )
 
@@ -118,7 +126,7 @@ class Variable:
             operand: of the value's shape.
 
         Raises:
-            FailedPreconditionError: there is no value yet.
+            FailedPreconditionError: there is no value yet; NotFoundError for a handle's variable.
             InvalidArgumentError: the shapes differ.
         """
         with self.lock:
@@ -127,7 +135,7 @@ class Variable:
                 alone = sys.getrefcount(self.value) == _ALONE
                 value = self.value
                 if value is None:
-                    raise self.uninitialised()
+                    raise self.uninitialised(updated=True)
                 if value.shape != operand.shape:
                     raise InvalidArgumentError(
                         f"variable {self.name!r} of shape {list(value.shape)} cannot be updated "

@@ -25,9 +25,10 @@ def resource_name(node: Node) -> tuple[str, str]:
 def _handle(node: Node) -> Kernel:
     container, name = resource_name(node)
     type_ = TensorType(node.attrs["dtype"].base, node.attrs["shape"])
+    is_reference = node.op.name == "_Reference"
 
     def make() -> Variable:
-        return Variable(name, type_)
+        return Variable(name, type_, is_reference)
 
     def call(step: Step) -> Variable:
         return step.resources.find_or_make(Variable, container, name, make)

@@ -63,7 +63,7 @@ def _writable(variable: Variable, shape: tuple[int, ...]) -> Array:
     private = variable.is_private()
     value = variable.value
     if value is None:
-        raise variable.uninitialised()
+        raise variable.uninitialised(updated=True)
     if value.shape != shape:
         raise InvalidArgumentError(
             f"variable {variable.name!r} of shape {list(value.shape)} cannot take a gradient of "
