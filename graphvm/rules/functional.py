@@ -1,0 +1,208 @@
+"""Derivatives of loops, branches and calls: of their bodies, put together again.
+
+Backwards, a loop runs its iterations in reverse order and carries a cotangent for each variable
+that matters; it reads what it needs of each iteration (see `graphvm_runtime.ir.materialise`). A
+branch takes the same side again, a call is a call of the derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graphvm.graph import Tensor
+from graphvm.rules.nodes import zeros_like
+from graphvm.rules.registry import (
+    Both,
+    Cotangent,
+    Cotangents,
+    NotDifferentiable,
+    Rule,
+    Site,
+    Tangents,
+    Transform,
+    dense,
+)
+from graphvm_runtime.dtypes import resource
+from graphvm_runtime.ir.materialise import ORDER
+
+
+def _label(site: Site) -> str:
+    return site.name.rpartition("/")[2].lstrip("_") or "region"
+
+
+# -- loops -----------------------------------------------------------------------------------
+
+
+def _pull_loop(site: Site, cotangents: Cotangents, transform: Transform) -> Cotangents:
+    count = len(site.node.inputs)
+    dependent = transform.dependent(site, "body")
+    active = {i for i, c in enumerate(cotangents) if c is not None} & dependent
+    while True:
+        more = active | (transform.reaching(site, "body", active) & dependent)
+        if more == active:
+            break
+        active = more
+    if not active:
+        return [None] * count
+    order = sorted(active)
+    trips = transform.trips(site)
+    region = transform.region(site)
+    with region.body("body", f"{_label(site)}_grad_body") as body:
+        states = {i: body.add_arg(body.param_type(i), f"grad_{i}", body.param_handle(i))
+                  for i in order}  # fmt: skip
+        found = body.pull(states, order)
+        results = [
+            zeros_like(body.param(i)) if c is None else dense(c)
+            for i, c in zip(order, found, strict=True)
+        ]
+    start = [_or_zeros(site, i, cotangents[i]) for i in order]
+    backwards = -site.node.attrs.get(ORDER, 1)
+    made = region.loop(body, results, start, trips, backwards)
+    out: list[Cotangent] = [None] * count
+    for i, tensor in zip(order, made, strict=True):
+        out[i] = tensor
+    return out
+
+
+def _or_zeros(site: Site, index: int, cotangent: Cotangent) -> Tensor:
+    if cotangent is not None:
+        return dense(cotangent)
+    # what a handle stands for is the same before and after the loop
+    held = site.input_type(index).dtype.base is resource
+    return zeros_like(site.inputs[index] if held else site.outputs[index])
+
+
+def _push_loop(site: Site, tangents: Tangents, transform: Transform) -> Tangents:
+    order = sorted(transform.dependent(site, "body"))
+    if not order:
+        return [None] * len(tangents)
+    trips = transform.trips(site)
+    region = transform.region(site)
+    with region.body("body", f"{_label(site)}_tangent_body") as body:
+        states = {i: body.add_arg(body.param_type(i), f"tangent_{i}", body.param_handle(i))
+                  for i in order}  # fmt: skip
+        found = body.push(states, order)
+        results = [
+            zeros_like(body.result(i)) if t is None else t
+            for i, t in zip(order, found, strict=True)
+        ]
+    start = []
+    for i in order:
+        t = tangents[i]
+        start.append(zeros_like(site.inputs[i]) if t is None else t)
+    made = region.loop(body, results, start, trips, site.node.attrs.get(ORDER, 1))
+    out: list[Tensor | None] = [None] * len(tangents)
+    for i, tensor in zip(order, made, strict=True):
+        out[i] = tensor
+    return out
+
+
+# -- branches --------------------------------------------------------------------------------
+
+_SIDES = ("then_branch", "else_branch")
+
+
+def _pull_branch(site: Site, cotangents: Cotangents, transform: Transform) -> Cotangents:
+    given = {i: dense(c) for i, c in enumerate(cotangents) if c is not None}
+    wanted: set[int] = set()
+    for side in _SIDES:
+        reaching = transform.reaching(site, side, set(given))
+        wanted |= reaching & transform.dependent(site, side)
+    order = sorted(wanted)
+    region = transform.region(site)
+    sides = []
+    for side in _SIDES:
+        results = transform.dependent_results(site, side)
+        with region.body(side, f"{_label(site)}_grad_{side.partition('_')[0]}") as body:
+            found = body.pull({i: c for i, c in given.items() if i in results}, order)
+            # IndexedSlices become tensors in the branch that made them
+            sides.append((body, [None if c is None else dense(c) for c in found]))
+    kept = [k for k in range(len(order)) if any(found[k] is not None for _, found in sides)]
+    bodies = []
+    for body, found in sides:
+        with body:
+            results_kept = []
+            for k in kept:
+                tensor = found[k]
+                results_kept.append(
+                    zeros_like(body.param(order[k])) if tensor is None else tensor
+                )
+            bodies.append((body, results_kept))
+    made = region.branch(site.inputs[0], bodies)
+    out: list[Cotangent] = [None] * len(site.node.inputs)
+    for k, tensor in zip(kept, made, strict=True):
+        out[order[k] + 1] = tensor
+    return out
+
+
+def _push_branch(site: Site, tangents: Tangents, transform: Transform) -> Tangents:
+    given = {i - 1: t for i, t in enumerate(tangents) if i and t is not None}
+    order = sorted(
+        transform.dependent_results(site, _SIDES[0]) | transform.dependent_results(site, _SIDES[1])
+    )
+    region = transform.region(site)
+    sides = []
+    for side in _SIDES:
+        with region.body(side, f"{_label(site)}_tangent_{side.partition('_')[0]}") as body:
+            sides.append((body, body.push(given, order)))
+    kept = [k for k in range(len(order)) if any(found[k] is not None for _, found in sides)]
+    bodies = []
+    for body, found in sides:
+        with body:
+            results = []
+            for k in kept:
+                tensor = found[k]
+                results.append(zeros_like(body.result(order[k])) if tensor is None else tensor)
+            bodies.append((body, results))
+    made = region.branch(site.inputs[0], bodies)
+    out: list[Tensor | None] = [None] * len(site.node.outputs)
+    for k, tensor in zip(kept, made, strict=True):
+        out[order[k]] = tensor
+    return out
+
+
+# -- calls -----------------------------------------------------------------------------------
+
+
+def _pull_call(site: Site, cotangents: Cotangents, transform: Transform) -> Cotangents:
+    results = transform.dependent_results(site, "f")
+    given = {i: dense(c) for i, c in enumerate(cotangents) if c is not None and i in results}
+    order = sorted(transform.reaching(site, "f", set(given)) & transform.dependent(site, "f"))
+    region = transform.region(site)
+    with region.body("f", f"{_label(site)}_grad") as body:
+        found = body.pull(given, order)
+        kept = [(i, dense(c)) for i, c in zip(order, found, strict=True) if c is not None]
+    made = region.call(body, [c for _, c in kept])
+    out: list[Cotangent] = [None] * len(site.node.inputs)
+    for (i, _), tensor in zip(kept, made, strict=True):
+        out[i] = tensor
+    return out
+
+
+def _push_call(site: Site, tangents: Tangents, transform: Transform) -> Tangents:
+    given = {i: t for i, t in enumerate(tangents) if t is not None}
+    order = sorted(transform.dependent_results(site, "f"))
+    region = transform.region(site)
+    with region.body("f", f"{_label(site)}_tangent") as body:
+        found = body.push(given, order)
+    kept = [(i, t) for i, t in zip(order, found, strict=True) if t is not None]
+    made = region.call(body, [t for _, t in kept])
+    out: list[Tensor | None] = [None] * len(site.node.outputs)
+    for (i, _), tensor in zip(kept, made, strict=True):
+        out[i] = tensor
+    return out
+
+
+_LOOP = Both(_pull_loop, _push_loop)
+_BRANCH = Both(_pull_branch, _push_branch)
+_CALL = Both(_pull_call, _push_call)
+
+TABLE: Mapping[str, Rule] = {
+    "While": _LOOP,
+    "StatelessWhile": _LOOP,
+    "If": _BRANCH,
+    "StatelessIf": _BRANCH,
+    "PartitionedCall": _CALL,
+    "StatefulPartitionedCall": _CALL,
+    "FakeParam": NotDifferentiable("nobody looks at its value"),
+}

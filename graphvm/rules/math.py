@@ -1,0 +1,319 @@
+"""Derivatives of element-wise mathematics and products; reductions are in `reductions.py`.
+
+Where TensorFlow has a gradient op of its own, or an order of operations that shows at the edges
+(zeros, infinities, ties), that is what is built here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from graphvm.graph import Tensor
+from graphvm.rules.broadcasting import broadcast_like, reduced_like
+from graphvm.rules.nodes import cast, conj, constant, mul, neg, node, select, sub, zeros_like
+from graphvm.rules.registry import (
+    Bilinear,
+    Cotangents,
+    Elementwise,
+    Linear,
+    NotDifferentiable,
+    Rule,
+    Site,
+    Tangents,
+)
+from graphvm_runtime import dtypes
+
+_DIFFERENTIABLE = frozenset((*dtypes.FLOATS, *dtypes.COMPLEX))
+
+
+def _x(site: Site) -> Tensor:
+    return site.inputs[0]
+
+
+def _y(site: Site) -> Tensor:
+    return site.inputs[1]
+
+
+def _out(site: Site) -> Tensor:
+    return site.outputs[0]
+
+
+def _by_gradient_op(op: str) -> Callable[[Site, Tensor], Sequence[Tensor]]:
+    """Reverse by an op that takes the output and the cotangent."""
+    return lambda site, g: (node(op, (conj(_out(site)), g)),)
+
+
+# -- sums ------------------------------------------------------------------------------------
+
+
+def _add(site: Site, g: Tensor) -> Cotangents:
+    return [reduced_like(g, site, i) if want else None for i, want in enumerate(site.wanted)]
+
+
+def _sub(site: Site, g: Tensor) -> Cotangents:
+    x, y = site.wanted
+    return (
+        reduced_like(g, site, 0) if x else None,
+        reduced_like(neg(g), site, 1) if y else None,
+    )
+
+
+def _apply_sum(site: Site, tangents: Tangents) -> Tangents:
+    x, y = tangents
+    if x is not None and y is not None:
+        return [node(site.type, (x, y))]
+    if x is None:
+        assert y is not None
+        x = neg(y) if site.type == "Sub" else y
+    return [broadcast_like(x, site)]
+
+
+def _add_n(site: Site, g: Tensor) -> Cotangents:
+    return [g] * len(site.node.inputs)
+
+
+def _apply_add_n(site: Site, tangents: Tangents) -> Tangents:
+    some = [t for t in tangents if t is not None]
+    return [some[0] if len(some) == 1 else node("AddN", (some,))]
+
+
+# -- products --------------------------------------------------------------------------------
+
+
+def _mul_x(site: Site, g: Tensor) -> Tensor:
+    return reduced_like(mul(g, conj(_y(site))), site, 0)
+
+
+def _mul_y(site: Site, g: Tensor) -> Tensor:
+    return reduced_like(mul(conj(_x(site)), g), site, 1)
+
+
+def _matmul(a: Tensor, b: Tensor, ta: bool = False, tb: bool = False) -> Tensor:
+    return node("MatMul", (a, b), {"transpose_a": ta, "transpose_b": tb})
+
+
+def _matmul_a(site: Site, g: Tensor) -> Tensor:
+    ta, tb = site.node.attrs["transpose_a"], site.node.attrs["transpose_b"]
+    b = conj(_y(site))
+    return _matmul(b, g, tb, True) if ta else _matmul(g, b, False, not tb)
+
+
+def _matmul_b(site: Site, g: Tensor) -> Tensor:
+    ta, tb = site.node.attrs["transpose_a"], site.node.attrs["transpose_b"]
+    a = conj(_x(site))
+    return _matmul(g, a, True, ta) if tb else _matmul(a, g, not ta, False)
+
+
+def _batch(a: Tensor, b: Tensor, ta: bool = False, tb: bool = False) -> Tensor:
+    return node("BatchMatMulV2", (a, b), {"adj_x": ta, "adj_y": tb})
+
+
+def _batch_x(site: Site, g: Tensor) -> Tensor:
+    adj_x, adj_y = site.node.attrs["adj_x"], site.node.attrs["adj_y"]
+    y = _y(site)
+    return _batch_reduced(
+        _batch(y, g, adj_y, True) if adj_x else _batch(g, y, False, not adj_y), site, 0
+    )
+
+
+def _batch_y(site: Site, g: Tensor) -> Tensor:
+    adj_x, adj_y = site.node.attrs["adj_x"], site.node.attrs["adj_y"]
+    x = _x(site)
+    return _batch_reduced(
+        _batch(g, x, True, adj_x) if adj_y else _batch(x, g, not adj_x, False), site, 1
+    )
+
+
+def _batch_reduced(g: Tensor, site: Site, index: int) -> Tensor:
+    """Undoes the broadcasting of batch axes; the two last axes fit as they are."""
+    mine, other = site.input_type(index).shape, site.input_type(1 - index).shape
+    if mine is not None and other is not None and mine[:-2] == other[:-2] and None not in mine[:-2]:
+        return g
+    return reduced_like(g, site, index, by_output=False)
+
+
+# -- quotients and powers --------------------------------------------------------------------
+
+
+def _div(op: str) -> Elementwise:
+    def divided(x: Tensor, y: Tensor) -> Tensor:
+        return node(op, (x, y))
+
+    def reverse(site: Site, g: Tensor) -> Sequence[Tensor | None]:
+        x, y = site.wanted
+        bottom = conj(_y(site))
+        return (
+            divided(g, bottom) if x else None,
+            mul(g, divided(divided(neg(conj(_x(site))), bottom), bottom)) if y else None,
+        )
+
+    return Elementwise(
+        lambda site: divided(constant(1, _y(site)), _y(site)),
+        lambda site: divided(divided(neg(_x(site)), _y(site)), _y(site)),
+        reverse=reverse,
+    )
+
+
+def _pow_x(site: Site) -> Tensor:
+    x, y = _x(site), _y(site)
+    return mul(y, node("Pow", (x, sub(y, constant(1, y)))))
+
+
+def _pow_y(site: Site) -> Tensor:
+    x = _x(site)
+    zero = zeros_like(x)
+    # log(x) only where it is real: elsewhere the power is constant in y, or not a number at all
+    there = node("NotEqual" if x.type.dtype.is_complex else "Greater", (x, zero))
+    one = node("OnesLike", (x,))
+    log = select(there, node("Log", (select(there, x, one),)), zero)
+    return mul(_out(site), log)
+
+
+# -- the rest --------------------------------------------------------------------------------
+
+
+def _sqrt_grad(site: Site, g: Tensor) -> Sequence[Tensor]:
+    ratio = node("RealDiv", (g, _x(site)))
+    return (
+        mul(neg(conj(ratio)), _out(site)),
+        mul(constant(0.5, ratio), ratio),
+    )
+
+
+def _rsqrt_grad(site: Site, g: Tensor) -> Sequence[Tensor]:
+    y, dy = conj(_x(site)), _y(site)
+    gy = mul(mul(mul(constant(-1.5, g), conj(g)), dy), node("Square", (y,)))
+    return gy, node("RsqrtGrad", (y, g))
+
+
+def _tanh_grad(site: Site, g: Tensor) -> Sequence[Tensor]:
+    y, dy = conj(_x(site)), conj(_y(site))
+    return mul(mul(mul(g, constant(-2, g)), dy), y), node("TanhGrad", (y, g))
+
+
+def _sigmoid_grad(site: Site, g: Tensor) -> Sequence[Tensor]:
+    y, dy = conj(_x(site)), conj(_y(site))
+    gdy = mul(g, dy)
+    return sub(gdy, mul(mul(constant(2, g), gdy), y)), node("SigmoidGrad", (y, g))
+
+
+def _choice(op: str) -> Elementwise:
+    """Maximum and Minimum: where both are equal, all goes to the first."""
+
+    def first(site: Site) -> Tensor:
+        return node(op, (_x(site), _y(site)))
+
+    def reverse(site: Site, g: Tensor) -> Sequence[Tensor | None]:
+        chosen, zeros = first(site), zeros_like(g)
+        x, y = site.wanted
+        return (
+            select(chosen, g, zeros) if x else None,
+            select(chosen, zeros, g) if y else None,
+        )
+
+    return Elementwise(
+        lambda site: cast(first(site), _x(site).type.dtype),
+        lambda site: cast(node("LogicalNot", (first(site),)), _x(site).type.dtype),
+        reverse=reverse,
+    )
+
+
+def _cast(site: Site, g: Tensor) -> Cotangents:
+    return (cast(g, site.input_type(0).dtype),) if _keeps_derivative(site) else (None,)
+
+
+def _apply_cast(site: Site, tangents: Tangents) -> Tangents:
+    t = tangents[0]
+    assert t is not None
+    return [cast(t, site.output_type(0).dtype) if _keeps_derivative(site) else None]
+
+
+def _keeps_derivative(site: Site) -> bool:
+    ends = (site.input_type(0).dtype.base, site.output_type(0).dtype.base)
+    return _DIFFERENTIABLE.issuperset(ends)
+
+
+_STEPS = NotDifferentiable("constant but for steps")
+_LOGIC = NotDifferentiable("gives truth values")
+
+
+TABLE: Mapping[str, Rule] = {
+    "Add": Linear(_add, apply=_apply_sum),
+    "AddV2": Linear(_add, apply=_apply_sum),
+    "Sub": Linear(_sub, apply=_apply_sum),
+    "AddN": Linear(_add_n, apply=_apply_add_n),
+    "Neg": Linear(lambda site, g: (neg(g),)),
+    "Mul": Bilinear(_mul_x, _mul_y),
+    "MatMul": Bilinear(_matmul_a, _matmul_b),
+    "BatchMatMulV2": Bilinear(_batch_x, _batch_y),
+    "RealDiv": _div("RealDiv"),
+    "DivNoNan": _div("DivNoNan"),
+    "FloorDiv": _STEPS,
+    "FloorMod": Elementwise(1, lambda s: neg(node("FloorDiv", (_x(s), _y(s))))),
+    "Reciprocal": Elementwise(lambda s: neg(node("Square", (_out(s),)))),
+    "Pow": Elementwise(_pow_x, _pow_y),
+    "Abs": Elementwise(
+        lambda s: node("Sign", (_x(s),)), reverse=lambda s, g: (mul(g, node("Sign", (_x(s),))),)
+    ),
+    "Sign": Elementwise(lambda s: zeros_like(_x(s)), reverse=lambda s, g: (zeros_like(_x(s)),)),
+    "Square": Elementwise(lambda s: mul(constant(2, _x(s)), _x(s))),
+    "SquaredDifference": Elementwise(
+        lambda s: mul(constant(2, _x(s)), sub(_x(s), _y(s))),
+        lambda s: mul(constant(-2, _x(s)), sub(_x(s), _y(s))),
+    ),
+    "Sqrt": Elementwise(
+        lambda s: node("SqrtGrad", (_out(s), node("OnesLike", (_out(s),)))),
+        reverse=_by_gradient_op("SqrtGrad"),
+    ),
+    "SqrtGrad": Elementwise(
+        lambda s: neg(node("RealDiv", (_out(s), _x(s)))),
+        lambda s: node("RealDiv", (constant(0.5, _x(s)), _x(s))),
+        reverse=_sqrt_grad,
+    ),
+    "Rsqrt": Elementwise(
+        lambda s: node("RsqrtGrad", (_out(s), node("OnesLike", (_out(s),)))),
+        reverse=_by_gradient_op("RsqrtGrad"),
+    ),
+    "RsqrtGrad": Elementwise(
+        lambda s: mul(mul(constant(-1.5, _y(s)), _y(s)), node("Square", (_x(s),))),
+        lambda s: node("RsqrtGrad", (_x(s), node("OnesLike", (_x(s),)))),
+        reverse=_rsqrt_grad,
+    ),
+    "Exp": Elementwise(_out),
+    "Log": Elementwise(lambda s: node("Reciprocal", (_x(s),))),
+    "Sin": Elementwise(lambda s: node("Cos", (_x(s),))),
+    "Cos": Elementwise(lambda s: neg(node("Sin", (_x(s),)))),
+    "Tanh": Elementwise(
+        lambda s: node("TanhGrad", (_out(s), node("OnesLike", (_out(s),)))),
+        reverse=_by_gradient_op("TanhGrad"),
+    ),
+    "TanhGrad": Elementwise(
+        lambda s: mul(mul(constant(-2, _x(s)), _x(s)), _y(s)),
+        lambda s: node("TanhGrad", (_x(s), node("OnesLike", (_x(s),)))),
+        reverse=_tanh_grad,
+    ),
+    "Sigmoid": Elementwise(
+        lambda s: node("SigmoidGrad", (_out(s), node("OnesLike", (_out(s),)))),
+        reverse=_by_gradient_op("SigmoidGrad"),
+    ),
+    "SigmoidGrad": Elementwise(
+        lambda s: mul(_y(s), sub(constant(1, _x(s)), mul(constant(2, _x(s)), _x(s)))),
+        lambda s: node("SigmoidGrad", (_x(s), node("OnesLike", (_x(s),)))),
+        reverse=_sigmoid_grad,
+    ),
+    "Maximum": _choice("GreaterEqual"),
+    "Minimum": _choice("LessEqual"),
+    "Cast": Linear(_cast, apply=_apply_cast),
+    "Less": _LOGIC,
+    "LessEqual": _LOGIC,
+    "Greater": _LOGIC,
+    "GreaterEqual": _LOGIC,
+    "Equal": _LOGIC,
+    "NotEqual": _LOGIC,
+    "LogicalAnd": _LOGIC,
+    "LogicalOr": _LOGIC,
+    "LogicalNot": _LOGIC,
+    "All": _LOGIC,
+    "ArgMax": NotDifferentiable("gives integers"),
+    "Range": NotDifferentiable("its length depends on its inputs; as in TensorFlow"),
+}

@@ -1,0 +1,405 @@
+"""The walks: what depends on what, cotangents backwards, tangents forwards, through all bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from graphvm.graph import Graph, Tensor
+from graphvm.indexed_slices import IndexedSlices, joined
+from graphvm.rules import RULES
+from graphvm.rules.nodes import add, zeros_like
+from graphvm.rules.nodes import node as new_node
+from graphvm.rules.registry import (
+    Cotangent,
+    Cotangents,
+    NotDifferentiable,
+    Site,
+    Tangents,
+    dense,
+)
+from graphvm.transforms.regions import DerivedRegion
+from graphvm.transforms.scopes import BodyScope, NodeSite, Root, Scope, has_derivative, sources_of
+from graphvm_runtime.errors import GraphError, GraphvmError
+from graphvm_runtime.ir.graph import Endpoint, Function, Node, source_text
+from graphvm_runtime.ir.materialise import (
+    BRANCHES,
+    FAMILY,
+    LOOPS,
+    REGIONS,
+    SAVED,
+    Steps,
+    body_attrs,
+    path_of,
+)
+
+
+class Derivation:
+    """One call of `gradients` or `jvp`.
+
+    Args:
+        root: the graph that is differentiated.
+        library: functions that its nodes name.
+        nodes: the nodes to look at, in topological order.
+        sources: what is differentiated by.
+        stops: what counts as constant.
+        colocate: put new nodes on the devices of those whose derivative they are.
+        gate: all cotangents of a node are there before any of them is used.
+    """
+
+    def __init__(
+        self,
+        root: Scope,
+        library: Mapping[str, Function],
+        nodes: Sequence[Node],
+        sources: Iterable[Endpoint],
+        stops: frozenset[Endpoint] = frozenset(),
+        *,
+        colocate: bool = False,
+        gate: bool = False,
+    ) -> None:
+        self.root = root
+        self.library = library
+        self.nodes = nodes
+        self.colocate = colocate
+        self.gate = gate
+        # for each body, and the root: what depends on what is differentiated by
+        self.reached: dict[Steps, set[Endpoint]] = {}
+        # cotangents of values of a body that another derivative named, with where they are
+        self.seeds: dict[Steps, dict[Endpoint, list[tuple[BodyScope, Tensor]]]] = {}
+        self.seeded: set[tuple[Steps, str]] = set()
+        self.tangents: dict[Steps, tuple[BodyScope, dict[Endpoint, Tensor]]] = {}
+        self._holds: dict[str, bool] = {}
+        self._mark((), nodes, sources, stops)
+
+    def function(self, name: str) -> Function:
+        """A function that a node names. Raises GraphError."""
+        found = self.library.get(name) or self.root.graph.library.get(name)
+        if found is None:
+            raise GraphError(f"the library has no function {name!r}")
+        return found
+
+    # -- what depends on what --------------------------------------------------------------
+
+    def _mark(
+        self,
+        steps: Steps,
+        nodes: Sequence[Node],
+        sources: Iterable[Endpoint],
+        stops: frozenset[Endpoint] = frozenset(),
+    ) -> set[Endpoint]:
+        reached = self.reached[steps] = set(sources)
+        rules = RULES
+        for node in nodes:
+            op = node.op.name
+            if op in REGIONS:
+                given = {i for i, e in enumerate(node.inputs) if e in reached}
+                found = [Endpoint(node.name, i) for i in self._mark_region(steps, node, given)]
+            elif op == SAVED:
+                target = sources_of(absolute(steps, node))
+                if target is None or target[1] not in self.reached.get(target[0], ()):
+                    continue
+                found = [Endpoint(node.name, 0)]
+            elif not reached.isdisjoint(node.inputs):
+                if isinstance(rules.get(op), NotDifferentiable) and (
+                    "_gradient_op_type" not in node.attrs
+                ):
+                    continue
+                found = [
+                    Endpoint(node.name, i)
+                    for i, type_ in enumerate(node.outputs)
+                    if has_derivative(type_)
+                ]
+            else:
+                continue
+            reached.update(e for e in found if e not in stops)
+        return reached
+
+    def _mark_region(self, steps: Steps, node: Node, given: set[int]) -> set[int]:
+        """Outputs of a node with bodies that depend, when these inputs do."""
+        if not given and not self.concerned(node):
+            return set()
+        found: set[int] = set()
+        for attr in body_attrs(node):
+            if attr == "cond":
+                continue
+            function = self.function(node.attrs[attr].name)
+            inner = (*steps, (node.name, attr))
+            shift = node.op.name in BRANCHES
+            params = {i - shift for i in given if i >= shift}
+            while True:
+                reached = self._mark(
+                    inner, function.body.nodes, {function.params[i] for i in params}
+                )
+                results = {i for i, e in enumerate(function.results) if e in reached}
+                if node.op.name not in LOOPS or results <= params:
+                    break
+                params |= results
+            found |= params if node.op.name in LOOPS else results
+        return {i for i in found if has_derivative(node.outputs[i])}
+
+    def concerned(self, node: Node) -> bool:
+        """Whether bodies of the node name values of other bodies."""
+        return any(self._names_values(ref.name) for ref in node.functions())
+
+    def _names_values(self, name: str) -> bool:
+        if name not in self._holds:
+            self._holds[name] = False
+            self._holds[name] = any(
+                n.op.name == SAVED or self.concerned(n) for n in self.function(name).body.nodes
+            )
+        return self._holds[name]
+
+    # -- the face that rules see (graphvm.rules.registry.Transform) ------------------------
+
+    def region(self, site: Site) -> DerivedRegion:
+        """See `Transform`."""
+        assert isinstance(site, NodeSite)
+        return DerivedRegion(self, site.node, site.scope)
+
+    def dependent(self, site: Site, attr: str) -> set[int]:
+        """See `Transform`."""
+        steps, function = self._body(site, attr)
+        reached = self.reached.get(steps, set())
+        return {i for i, e in enumerate(function.params) if e in reached}
+
+    def dependent_results(self, site: Site, attr: str) -> set[int]:
+        """See `Transform`."""
+        steps, function = self._body(site, attr)
+        reached = self.reached.get(steps, set())
+        return {i for i, e in enumerate(function.results) if e in reached}
+
+    def reaching(self, site: Site, attr: str, results: set[int]) -> set[int]:
+        """See `Transform`."""
+        steps, function = self._body(site, attr)
+        reached = self.reached.get(steps, set())
+        pending = [function.results[i] for i in results]
+        pending.extend(self.seeds.get(steps, ()))
+        nodes = function.body.by_name
+        pending.extend(
+            e for at, name in self.seeded if at == steps for e in nodes[name].inputs
+        )
+        seen: set[Endpoint] = set()
+        while pending:
+            end = pending.pop()
+            if end in seen or end not in reached:
+                continue
+            seen.add(end)
+            node = nodes[end.node]
+            pending.extend(node.inputs)
+            if FAMILY in node.attrs:
+                for name in node.after:
+                    pending.extend(nodes[name].inputs)
+        return {i for i, e in enumerate(function.params) if e in seen}
+
+    def trips(self, site: Site) -> Tensor:
+        """See `Transform`."""
+        assert isinstance(site, NodeSite)
+        return site.scope.trips(site.node)
+
+    def pushed_by_reverse(
+        self, site: Site, pull: Callable[[Cotangents], Cotangents], tangents: Tangents
+    ) -> Tangents:
+        """See `Transform`."""
+        assert isinstance(site, NodeSite)
+        graph = site.scope.graph
+        start = graph.version
+        outputs = site.node.outputs
+        probes = {
+            i: zeros_like(site.outputs[i]) for i, t in enumerate(outputs) if has_derivative(t)
+        }
+        found = pull([probes.get(i) for i in range(len(outputs))])
+        pairs = [
+            (dense(c), t) for c, t in zip(found, tangents, strict=True)
+            if c is not None and t is not None
+        ]  # fmt: skip
+        nodes = graph.nodes_since(start)
+        root = Root(graph, {n.name: n for n in nodes})
+        inner = Derivation(root, graph.library, nodes, [p.endpoint for p in probes.values()])
+        cotangents: dict[Endpoint, list[Cotangent]] = {}
+        for c, t in pairs:
+            cotangents.setdefault(c.endpoint, []).append(t)
+        inner.pull(root, nodes, cotangents)
+        out: list[Tensor | None] = []
+        for i in range(len(outputs)):
+            total = (
+                aggregated(cotangents.get(probes[i].endpoint, ())) if i in probes else None
+            )
+            out.append(None if total is None else dense(total))
+        return out
+
+    def _body(self, site: Site, attr: str) -> tuple[Steps, Function]:
+        assert isinstance(site, NodeSite)
+        steps = (*site.scope.steps, (site.name, attr))
+        return steps, self.function(site.node.attrs[attr].name)
+
+    # -- backwards -------------------------------------------------------------------------
+
+    def pull(
+        self,
+        scope: Scope,
+        nodes: Sequence[Node],
+        cotangents: dict[Endpoint, list[Cotangent]],
+    ) -> None:
+        """Takes cotangents from the last node to the first; those of the sources are left over."""
+        reached = self.reached[scope.steps]
+        graph = scope.graph
+        for node in reversed(nodes):
+            name = node.name
+            given: list[Cotangent] = []
+            some = False
+            for i in range(len(node.outputs)):
+                end = Endpoint(name, i)
+                parts = cotangents.get(end)
+                if parts is None or end not in reached:
+                    given.append(None)
+                    continue
+                total = aggregated(parts)
+                cotangents[end] = [total]
+                given.append(total)
+                some = some or total is not None
+            if node.op.name == SAVED:
+                if some:
+                    self._seed(scope, node, given[0])
+                continue
+            if not node.inputs or not (some or (scope.steps, name) in self.seeded):
+                continue
+            wanted = [e in reached for e in node.inputs]
+            if True not in wanted and not (
+                node.op.name in REGIONS and self.concerned(node)
+            ):
+                continue
+            rule = RULES.of(node)
+            site = NodeSite(node, scope, wanted)
+            with graph.name_scope(f"{name}_grad"), self._placed(scope, node):
+                found = self._asked(site, lambda: rule.pull(site, given, self))  # noqa: B023
+                if self.gate:
+                    found = _gated(found)
+            for end, grad, want in zip(node.inputs, found, wanted, strict=True):
+                if want and grad is not None:
+                    parts = cotangents.get(end)
+                    if parts is None:
+                        cotangents[end] = [grad]
+                    else:
+                        parts.append(grad)
+
+    def _asked(self, site: NodeSite, call: Callable[[], Cotangents]) -> Cotangents:
+        try:
+            return call()
+        except GraphvmError as error:
+            node = site.node
+            raise error.located(node.signature(), source_text(node.source)) from error.__cause__
+
+    def _placed(self, scope: Scope, node: Node) -> AbstractContextManager[object]:
+        if not self.colocate or scope.steps:
+            return nullcontext()
+        target = scope.operations(node.name)
+        return scope.graph.colocate_with(target[0]) if target else nullcontext()
+
+    def _seed(self, scope: Scope, saved: Node, cotangent: Cotangent) -> None:
+        """Takes down the cotangent of a value that a derived body has from another body."""
+        target = sources_of(scope.absolute(saved))
+        if target is None or not isinstance(scope, BodyScope):
+            return
+        steps, end = target
+        self.seeds.setdefault(steps, {}).setdefault(end, []).append((scope, dense(cotangent)))
+        for i, (name, _) in enumerate(steps):
+            self.seeded.add((steps[:i], name))
+
+    def pulled_body(
+        self, body: BodyScope, cotangents: Mapping[int, Tensor], params: Sequence[int]
+    ) -> list[Cotangent]:
+        """See `Body.pull`."""
+        function = body.function
+        inner: dict[Endpoint, list[Cotangent]] = {}
+        with body:
+            for i, cotangent in cotangents.items():
+                inner.setdefault(function.results[i], []).append(cotangent)
+            for end, sources in self.seeds.get(body.steps, {}).items():
+                inner.setdefault(end, []).extend(body.read(t, at) for at, t in sources)
+            self.pull(body, function.body.nodes, inner)
+            return [aggregated(inner.get(function.params[i], ())) for i in params]
+
+    # -- forwards --------------------------------------------------------------------------
+
+    def push(
+        self, scope: Scope, nodes: Sequence[Node], tangents: dict[Endpoint, Tensor]
+    ) -> None:
+        """Takes tangents from the first node to the last."""
+        reached = self.reached[scope.steps]
+        graph = scope.graph
+        for node in nodes:
+            name = node.name
+            if node.op.name == SAVED:
+                self._push_saved(scope, node, tangents)
+                continue
+            ends = [Endpoint(name, i) for i in range(len(node.outputs))]
+            if reached.isdisjoint(ends):
+                continue
+            given = [tangents.get(e) if e in reached else None for e in node.inputs]
+            if all(t is None for t in given) and not (
+                node.op.name in REGIONS and self.concerned(node)
+            ):
+                continue
+            rule = RULES.of(node)
+            site = NodeSite(node, scope, [t is not None for t in given])
+            with graph.name_scope(f"{name}_tangent"), self._placed(scope, node):
+                found = self._asked(site, lambda: rule.push(site, given, self))  # noqa: B023
+            for end, tangent in zip(ends, found, strict=True):
+                if tangent is not None and end in reached:
+                    given_too = tangents.get(end)
+                    tangents[end] = tangent if given_too is None else add([given_too, tangent])
+
+    def _push_saved(self, scope: Scope, saved: Node, tangents: dict[Endpoint, Tensor]) -> None:
+        target = sources_of(scope.absolute(saved))
+        if target is None or not isinstance(scope, BodyScope) or target[0] not in self.tangents:
+            return
+        made_in, known = self.tangents[target[0]]
+        tangent = known.get(target[1])
+        if tangent is not None:
+            tangents[Endpoint(saved.name, 0)] = scope.read(tangent, made_in)
+
+    def pushed_body(
+        self, body: BodyScope, tangents: Mapping[int, Tensor], results: Sequence[int]
+    ) -> list[Tensor | None]:
+        """See `Body.push`."""
+        function = body.function
+        inner = {function.params[i]: t for i, t in tangents.items()}
+        with body:
+            self.push(body, function.body.nodes, inner)
+        self.tangents[body.steps] = body, inner
+        return [inner.get(function.results[i]) for i in results]
+
+
+def absolute(steps: Steps, saved: Node) -> tuple[Steps, str] | None:
+    """See `Scope.absolute`."""
+    inner, last = path_of(saved)
+    keep = len(steps) - len(inner)
+    return None if keep < 0 else (steps[:keep] + inner, last)
+
+
+def aggregated(parts: Sequence[Cotangent]) -> Cotangent:
+    """The sum of cotangents; IndexedSlices stay what they are among themselves."""
+    terms = [p for p in parts if p is not None]
+    if len(terms) < 2:
+        return terms[0] if terms else None
+    slices = [t for t in terms if isinstance(t, IndexedSlices)]
+    if len(slices) == len(terms):
+        return joined(slices)
+    return new_node("AddN", ([dense(t) for t in terms],))
+
+
+def _gated(found: Cotangents) -> Cotangents:
+    """The same values, none of which is there before all are."""
+    tensors = [dense(t) if isinstance(t, IndexedSlices) else t for t in found]
+    some = [t.op for t in tensors if t is not None]
+    if len(some) < 2:
+        return tensors
+    out: list[Cotangent] = []
+    for tensor in tensors:
+        if tensor is None:
+            out.append(None)
+            continue
+        graph: Graph = tensor.graph
+        out.append(graph.add_node("Identity", (tensor,), None, None, some).outputs[0])
+    return out

@@ -1,0 +1,264 @@
+"""Reverse mode: `gradients` and `vjp`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from graphvm.conversion import convert_to_tensor
+from graphvm.function import FuncGraph
+from graphvm.graph import Graph, Tensor
+from graphvm.indexed_slices import IndexedSlices
+from graphvm.rules.nodes import constant, node, shape_of, zeros_like
+from graphvm.rules.registry import Cotangent, dense
+from graphvm.transforms.derivation import Derivation, aggregated
+from graphvm.transforms.scopes import RaisedRoot, Root, has_derivative
+from graphvm_runtime.errors import DTypeError, GraphError
+from graphvm_runtime.ir.graph import Endpoint, Function, Node
+from graphvm_runtime.ir.materialise import FAMILY
+from graphvm_runtime.ir.raise_ import raise_
+
+_PRIMITIVES = frozenset(
+    ("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit")
+)
+
+
+class UnconnectedGradients(Enum):
+    """What stands for the gradient in a tensor that nothing depends on.
+
+    Source: `tf.UnconnectedGradients`.
+    """
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class AggregationMethod:
+    """Ways to add gradients; all are taken, and give `AddN`.
+
+    Source: `tf.compat.v1.AggregationMethod`.
+    """
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+) -> list[Any]:
+    """Derivatives of the sum of `ys` by each of `xs`, as new nodes of the graph.
+
+    Args:
+        ys: a tensor or several.
+        xs: tensors or variables, one or several.
+        grad_ys: cotangents of `ys`, each of its shape and type or None for ones.
+        name: name scope of the new nodes.
+        colocate_gradients_with_ops: put new nodes on the devices of the nodes that they derive.
+        gate_gradients: let all gradients of a node be there before one of them is used.
+        aggregation_method: one of `AggregationMethod`.
+        stop_gradients: tensors that count as constant.
+        unconnected_gradients: what to give for an x that no y depends on.
+
+    Returns:
+        For each x a tensor of its shape and type, `IndexedSlices` of it, or None where no y
+        depends on it.
+
+    Raises:
+        RuleError: a node on the way has no derivative rule.
+        DTypeError: a complex y without its cotangent, or a cotangent of another type.
+        GraphError: the numbers of `ys` and `grad_ys` differ, or tensors are of another graph.
+
+    Source: `tf.gradients`.
+    """
+    del aggregation_method
+    targets, sources = _tensors(ys), _tensors(xs)
+    stops = _tensors(stop_gradients)
+    given = [None] * len(targets) if grad_ys is None else _list(grad_ys)
+    if len(given) != len(targets):
+        raise GraphError(f"{len(given)} grad_ys for {len(targets)} ys")
+    if isinstance(unconnected_gradients, str):
+        unconnected_gradients = UnconnectedGradients(unconnected_gradients)
+    if not targets:
+        return [None] * len(sources)
+    graph: Graph = targets[0].graph
+    with graph.as_default(), graph.name_scope(name):
+        found = _pulled(
+            graph,
+            targets,
+            [_inside(graph, x) for x in sources],
+            [_cotangent(y, g, i) for i, (y, g) in enumerate(zip(targets, given, strict=True))],
+            [_inside(graph, t) for t in stops],
+            colocate_gradients_with_ops,
+            gate_gradients,
+        )
+        if unconnected_gradients is UnconnectedGradients.ZERO:
+            return [zeros_like(x) if g is None else g for x, g in zip(sources, found, strict=True)]
+        return list(found)
+
+
+def vjp(ys: Any, xs: Any, cotangents: Any, name: str = "vjp") -> list[Tensor | None]:
+    """Cotangents of `xs` from those of `ys`: each is the transposed Jacobian times a vector.
+
+    Args:
+        ys: a tensor or several.
+        xs: tensors or variables, one or several.
+        cotangents: one for each y, of its shape and type.
+        name: name scope of the new nodes.
+
+    Returns:
+        For each x a tensor of its shape and type, None where no y depends on it.
+
+    Raises:
+        RuleError: a node on the way has no derivative rule.
+    """
+    found = gradients(ys, xs, cotangents, name)
+    with _tensors(ys)[0].graph.as_default():
+        return [None if g is None else dense(g) for g in found]
+
+
+def _pulled(
+    graph: Graph,
+    ys: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    cotangents: Sequence[Tensor | IndexedSlices | None],
+    stops: Sequence[Tensor],
+    colocate: bool,
+    gate: bool,
+) -> list[Cotangent]:
+    root, library, nodes = between(graph, [y.endpoint for y in ys])
+    walk = Derivation(
+        root,
+        library,
+        nodes,
+        [x.endpoint for x in xs if has_derivative(x.type)],
+        frozenset(t.endpoint for t in stops),
+        colocate=colocate,
+        gate=gate,
+    )
+    parts: dict[Endpoint, list[Cotangent]] = {}
+    for y, g in zip(ys, cotangents, strict=True):
+        if g is not None:
+            parts.setdefault(y.endpoint, []).append(g)
+    walk.pull(root, nodes, parts)
+    reached = walk.reached[()]
+    return [
+        aggregated(parts.get(x.endpoint, ())) if x.endpoint in reached else None for x in xs
+    ]
+
+
+def between(
+    graph: Graph, ends: Sequence[Endpoint]
+) -> tuple[Root, Mapping[str, Function], list[Node]]:
+    """The nodes that lead to some values, in order, in functional form; and what to see them by."""
+    all_nodes = graph.nodes_since(0)
+    by_name = {n.name: n for n in all_nodes}
+    found = _above(by_name, ends)
+    root: Root = Root(graph, by_name)
+    library: Mapping[str, Function] = graph.library
+    if any(by_name[n].op.name in _PRIMITIVES for n in found):
+        raised = raise_(graph.ir(), keep=())
+        by_name, all_nodes, library = dict(raised.by_name), list(raised.nodes), raised.library
+        found = _above(by_name, ends)
+        root = RaisedRoot(graph, by_name)
+    return root, library, [n for n in all_nodes if n.name in found]
+
+
+def _above(by_name: Mapping[str, Node], ends: Iterable[Endpoint]) -> set[str]:
+    """Names of the nodes that values depend on."""
+    found: set[str] = set()
+    pending = [e.node for e in ends]
+    while pending:
+        name = pending.pop()
+        if name in found:
+            continue
+        found.add(name)
+        node = by_name[name]
+        pending.extend(e.node for e in node.inputs if e.node not in found)
+        if FAMILY in node.attrs:
+            # It names values inside the nodes that it comes after.
+            pending.extend(node.after)
+    return found
+
+
+def _list(items: Any) -> list[Any]:
+    return list(items) if isinstance(items, list | tuple) else [items]
+
+
+def _tensors(items: Any) -> list[Tensor]:
+    """Tensors, and the handles of variables."""
+    if items is None:
+        return []
+    out = []
+    for item in _list(items):
+        handle = getattr(item, "handle", None)
+        ref = getattr(item, "_ref", None)
+        if isinstance(item, Tensor):
+            out.append(item)
+        elif isinstance(handle, Tensor):
+            out.append(handle)
+        elif callable(ref):
+            out.append(ref())
+        else:
+            out.append(convert_to_tensor(item))
+    return out
+
+
+def _inside(graph: Graph, tensor: Tensor) -> Tensor:
+    """What stands for a tensor in a body; the tensor itself in its own graph."""
+    if tensor.graph is graph:
+        return tensor
+    if isinstance(graph, FuncGraph):
+        for outer, inner in graph.captures:
+            if outer is tensor:
+                return inner
+        return graph.capture(tensor)
+    raise GraphError(
+        f"{tensor.name!r} is a tensor of another graph",
+        node=tensor.op._node.signature(),
+    )
+
+
+def _cotangent(y: Tensor, given: Any, index: int) -> Tensor | IndexedSlices | None:
+    """The cotangent of a y: the one that is given, or ones."""
+    dtype = y.type.dtype.base
+    if given is None:
+        if dtype.is_complex:
+            raise DTypeError(
+                f"the gradient of the complex tensor {y.name!r} needs its cotangent",
+                node=y.op._node.signature(),
+                do="pass grad_ys",
+            )
+        if not has_derivative(y.type):
+            return None
+        if not dtype.is_numpy_compatible:
+            raise DTypeError(
+                f"{y.name!r} has no ones of its kind to start from",
+                node=y.op._node.signature(),
+                do="pass grad_ys",
+            )
+        graph: Graph = y.graph
+        with graph.name_scope(f"grad_ys_{index}"):
+            if y.type.shape == ():
+                return constant(1, dtype)
+            return node("Fill", (shape_of(y), constant(1, dtype)))
+    if isinstance(given, IndexedSlices):
+        found: Tensor | IndexedSlices = given
+    else:
+        found = convert_to_tensor(given, dtype if not isinstance(given, Tensor) else None)
+    if found.dtype.base is not dtype:
+        raise DTypeError(
+            f"the cotangent of {y.name!r} has {found.dtype.base.name}, not {dtype.name}",
+            node=y.op._node.signature(),
+        )
+    return found if has_derivative(y.type) else None

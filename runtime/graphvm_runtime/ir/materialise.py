@@ -1,0 +1,676 @@
+"""`_Saved` nodes become accumulators and branch outputs.
+
+`gradients` only adds nodes. What a derived body needs from inside another body it names by a node
+`_Saved(path)`, path = node, body, node, body, ..., value. This pass makes the data flow of it:
+
+* a loop gets a list for each value that is named in it, pushed in every iteration;
+* a branch or a call gets another output (the other branch gives a placeholder);
+* the derived region gets that as another input and, where it is a loop, reads it at its own count.
+
+Values are lists of lists where loops nest. What nobody needs is neither carried nor computed: a
+derived body is kept only as far as its used results, and what others name in it, reach.
+
+Derived regions carry attributes: `_family`, the region of the user that they stem from; `_order`,
++1 or -1, whether they iterate as it does or backwards; `_counter`, the loop variable that holds
+the number of its iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from graphvm_runtime.device_spec import ANY, DeviceSpec
+from graphvm_runtime.dtypes import DType, int32, variant
+from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, endpoint, ordered
+from graphvm_runtime.ops.registry import AttrValue, FuncRef, lookup
+from graphvm_runtime.shapes import TensorType
+
+FAMILY, ORDER, COUNTER, TRIPS = "_family", "_order", "_counter", "_trips"
+SAVED = "_Saved"
+COUNT = "#trips"  # stands for a value in a path: how often the loop named before it ran
+
+LOOPS = frozenset({"While", "StatelessWhile"})
+BRANCHES = frozenset({"If", "StatelessIf"})
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+REGIONS = LOOPS | BRANCHES | CALLS
+
+_LIST = TensorType(variant, ())
+_SCALAR = TensorType(int32, ())
+Steps: TypeAlias = tuple[tuple[str, str], ...]
+
+
+def body_attrs(node: Node) -> tuple[str, ...]:
+    """The attributes of a control flow node that name its bodies."""
+    if node.op.name in LOOPS:
+        return ("cond", "body")
+    if node.op.name in BRANCHES:
+        return ("then_branch", "else_branch")
+    return ("f",) if node.op.name in CALLS else ()
+
+
+def path_attr(steps: Steps, last: str) -> tuple[bytes, ...]:
+    """The attribute `path` of a `_Saved` node. Its last step is `node:index`, or `#trips`."""
+    return tuple(part.encode() for step in steps for part in step) + (last.encode(),)
+
+
+def path_of(node: Node) -> tuple[Steps, str]:
+    """The steps of a `_Saved` node's path through bodies, and what it names in the last one.
+
+    For a trip count, what it names is the loop, written `loop#trips`.
+    """
+    parts = [p.decode() for p in node.attrs["path"]]
+    last = parts.pop()
+    if last == COUNT:
+        last = parts.pop() + COUNT
+    return tuple(zip(parts[::2], parts[1::2], strict=True)), last
+
+
+def materialise(graph: Graph, fetches: Collection[Endpoint] | None = None) -> Graph:
+    """The same program without `_Saved` nodes.
+
+    Args:
+        graph: may be pruned already.
+        fetches: the outputs that anybody looks at; all of them when it is None.
+
+    Returns:
+        A graph of TensorFlow's own ops. Bodies that change get new names, the others are shared.
+
+    Raises:
+        GraphError: a path leads nowhere.
+    """
+    return _Work(graph, fetches).done()
+
+
+@dataclass(eq=False)
+class _Level:
+    """The nodes of the graph, or of one body of one node of it, while they change."""
+
+    nodes: dict[str, Node]
+    params: list[Endpoint]
+    results: list[Endpoint]
+    result_names: list[str]
+    control: tuple[str, ...]
+    function: Function | None = None
+    owner: tuple[_Level, str, str] | None = None  # level, node, attribute
+    bodies: dict[tuple[str, str], _Level] = field(default_factory=dict)
+    live: set[str] = field(default_factory=set)
+    # outputs of control flow nodes that are needed
+    used: set[Endpoint] = field(default_factory=set)
+    replaced: dict[Endpoint, Endpoint] = field(default_factory=dict)
+    changed: bool = False
+
+    def __post_init__(self) -> None:
+        self.param_index = {e.node: i for i, e in enumerate(self.params)}
+
+    @property
+    def depth(self) -> int:
+        return 0 if self.owner is None else self.owner[0].depth + 1
+
+    def above(self, steps: int) -> list[_Level]:
+        """This level and those around it, outermost first, `steps` + 1 of them."""
+        out = [self]
+        while len(out) <= steps:
+            owner = out[0].owner
+            if owner is None:
+                raise GraphError("a path has more steps than there are bodies around it")
+            out.insert(0, owner[0])
+        return out
+
+    def type_of(self, end: Endpoint) -> TensorType:
+        node = self.nodes.get(end.node)
+        if node is None or end.index >= len(node.outputs):
+            raise GraphError(f"a path names {end}, which is not there")
+        return node.outputs[end.index]
+
+    def add(
+        self,
+        name: str,
+        op: str,
+        inputs: Sequence[Endpoint],
+        attrs: Mapping[str, AttrValue],
+        types: Sequence[TensorType],
+        device: DeviceSpec = ANY,
+    ) -> Endpoint:
+        """A new live node; its output 0."""
+        unique, suffix = name, 0
+        while unique in self.nodes:
+            suffix += 1
+            unique = f"{name}_{suffix}"
+        op_def = lookup(op)
+        full = {n: a.default for n, a in op_def.attrs.items()} | dict(attrs)
+        self.nodes[unique] = Node(
+            unique, op_def, tuple(inputs), (), full, tuple(types), device
+        )
+        self.live.add(unique)
+        self.changed = True
+        return Endpoint(unique, 0)
+
+    def constant(self, name: str, value: object) -> Endpoint:
+        """An int32 constant."""
+        array = np.array(value, np.int32)
+        array.flags.writeable = False
+        return self.add(name, "Const", (), {"dtype": int32, "value": array},
+                        [TensorType(int32, array.shape)])  # fmt: skip
+
+    def placeholder(self, type_: TensorType) -> Endpoint:
+        """A value that nobody looks at."""
+        return self.add("unused", "FakeParam", (), {"dtype": type_.dtype, "shape": type_.shape},
+                        [type_])  # fmt: skip
+
+    def param(self, name: str, type_: TensorType) -> Endpoint:
+        """A new parameter."""
+        end = self.add(name, "_Arg", (), {"T": type_.dtype, "index": len(self.params)}, [type_])
+        self.param_index[end.node] = len(self.params)
+        self.params.append(end)
+        return end
+
+    def result(self, name: str, end: Endpoint) -> None:
+        """A new result."""
+        while name in self.result_names:
+            name += "_"
+        self.results.append(end)
+        self.result_names.append(name)
+        self.changed = True
+
+
+class _Work:
+    """One run of the pass."""
+
+    def __init__(self, graph: Graph, fetches: Collection[Endpoint] | None) -> None:
+        self.graph = graph
+        self.fetches = fetches
+        self.library = dict(graph.library)
+        self.concerned: dict[str, bool] = {}
+        self.top = _Level({n.name: n for n in graph.nodes}, [], [], [], ())
+        self.pending: list[tuple[_Level, Endpoint | str]] = []
+        self.saved: list[tuple[_Level, Node]] = []
+        self.outputs: dict[tuple[_Level, str, str, Endpoint], Endpoint] = {}
+        self.inputs: dict[tuple[_Level, Endpoint], Endpoint] = {}
+        self.items: dict[tuple[_Level, Endpoint], Endpoint] = {}
+        self.shapes: dict[tuple[_Level, Endpoint, DType], Endpoint] = {}
+        self.counts: dict[tuple[_Level, str], Endpoint] = {}
+        self.lists: dict[tuple[_Level, str], Endpoint] = {}
+
+    def done(self) -> Graph:
+        if not any(self._is_concerned(n) for n in self.graph.nodes):
+            return self.graph
+        self._demand_all()
+        counts = []
+        asked: list[tuple[_Level, Node, list[Node]]] = []
+        whole = set()
+        for level, node in self.saved:
+            if path_of(node)[1].endswith(COUNT):
+                counts.append((level, node))
+                continue
+            shapes = _shape_readers(level, node)
+            asked.append((level, node, shapes))
+            if not shapes:
+                whole.add(_source_key(level, node))
+        for level, node, shapes in asked:
+            if not shapes or _source_key(level, node) in whole:
+                level.replaced[Endpoint(node.name)] = self._brought(level, node)
+                continue
+            for each in shapes:
+                level.replaced[Endpoint(each.name)] = self._brought(level, node, each)
+                level.live.discard(each.name)
+        for level, node in counts:  # last: a list made for another value counts as well
+            level.replaced[Endpoint(node.name)] = self._brought(level, node)
+        nodes = self._nodes(self.top)
+        before = _named(self.graph.nodes, self.graph.library)
+        after = _named(nodes, self.library)
+        library = {n: f for n, f in self.library.items() if n in after or n not in before}
+        return replace(self.graph, nodes=tuple(nodes), library=library)
+
+    # -- what is needed --------------------------------------------------------------------
+
+    def _is_concerned(self, node: Node) -> bool:
+        """Whether the node, or one in its bodies, is of a derivative."""
+        if node.op.name == SAVED or FAMILY in node.attrs:
+            return True
+        return any(self._holds(ref.name) for ref in node.functions())
+
+    def _holds(self, name: str) -> bool:
+        if name not in self.concerned:
+            self.concerned[name] = False  # for a function that calls itself
+            function = self.graph.library.get(name)
+            self.concerned[name] = function is not None and any(
+                self._is_concerned(n) for n in function.body.nodes
+            )
+        return self.concerned[name]
+
+    def _demand_all(self) -> None:
+        """Finds all that is needed, in all bodies that are concerned."""
+        top = self.top
+        for name, node in top.nodes.items():
+            self.pending.append((top, name))
+            if self.fetches is None:
+                self.pending.extend((top, Endpoint(name, i)) for i in range(len(node.outputs)))
+        self.pending.extend((top, e) for e in self.fetches or ())
+        while self.pending:
+            level, what = self.pending.pop()
+            if isinstance(what, Endpoint):
+                self._demand(level, what)
+            else:
+                self._demand_node(level, what)
+
+    def _demand(self, level: _Level, end: Endpoint) -> None:
+        if end in level.used:
+            return
+        level.used.add(end)
+        node = level.nodes.get(end.node)
+        if node is None or end.index >= len(node.outputs):
+            raise GraphError(f"{end} is needed, but there is no such value")
+        self._demand_node(level, end.node)
+        if node.op.name == "_Arg" and level.owner is not None:
+            self._demand_param(level, level.param_index[end.node])
+        elif (end.node, "body") in level.bodies:
+            self._demand_variable(level, node, end.index)
+        else:
+            for attr in body_attrs(node):
+                body = level.bodies.get((end.node, attr))
+                if body is not None and attr != "cond":
+                    self.pending.append((body, body.results[end.index]))
+
+    def _demand_node(self, level: _Level, name: str) -> None:
+        if name in level.live:
+            return
+        level.live.add(name)
+        node = level.nodes.get(name)
+        if node is None:
+            raise GraphError(f"{name!r} is needed, but not in the graph")
+        self.pending.extend((level, n) for n in node.after)
+        if node.op.name == SAVED:
+            self.saved.append((level, node))
+            self._demand_source(level, node)
+        attrs = body_attrs(node)
+        if attrs and (self._is_concerned(node) or (name, attrs[0]) in level.bodies):
+            for attr in attrs:
+                self._open(level, node, attr)
+            if node.op.name in BRANCHES:
+                self.pending.append((level, node.inputs[0]))
+        else:
+            self.pending.extend((level, e) for e in node.inputs)
+
+    def _demand_param(self, body: _Level, index: int) -> None:
+        """A parameter is needed: so is the input that it stands for."""
+        assert body.owner is not None
+        level, name, _ = body.owner
+        node = level.nodes[name]
+        if node.op.name in LOOPS:
+            self._demand_variable(level, node, index)
+        else:
+            at = index + (node.op.name in BRANCHES)
+            self.pending.append((level, node.inputs[at]))
+
+    def _demand_variable(self, level: _Level, node: Node, index: int) -> None:
+        """A loop variable is needed: at the start, and after each iteration."""
+        body = level.bodies[node.name, "body"]
+        self.pending.append((level, node.inputs[index]))
+        self.pending.append((body, body.params[index]))
+        self.pending.append((body, body.results[index]))
+
+    def _open(self, level: _Level, node: Node, attr: str) -> None:
+        """Makes a body a level of its own."""
+        if (node.name, attr) in level.bodies:
+            return
+        ref = node.attrs.get(attr)
+        assert isinstance(ref, FuncRef)
+        function = self.graph.function(ref)
+        body = _Level(
+            {n.name: n for n in function.body.nodes},
+            list(function.params),
+            list(function.results),
+            list(function.result_names),
+            function.control,
+            function,
+            (level, node.name, attr),
+        )
+        level.bodies[node.name, attr] = body
+        self.pending.extend((body, n) for n in function.control)
+        if attr == "cond":
+            self.pending.extend((body, e) for e in function.results)
+
+    def _demand_source(self, level: _Level, saved: Node) -> None:
+        steps, last = path_of(saved)
+        at = level.above(len(steps))[0]
+        for name, attr in steps:
+            region = at.nodes.get(name)
+            if region is None or attr not in body_attrs(region):
+                raise _astray(saved, name, attr)
+            fresh = (name, attr) not in at.bodies
+            for each in body_attrs(region):
+                self._open(at, region, each)
+            if fresh:
+                # So far all of it was taken; from now on it counts which outputs are used.
+                again = [e for e in at.used if e.node == name]
+                at.used.difference_update(again)
+                self.pending.extend((at, e) for e in again)
+            self._demand_node(at, name)
+            at = at.bodies[name, attr]
+        if last.endswith(COUNT):
+            loop = last.removesuffix(COUNT)
+            if loop not in at.nodes or at.nodes[loop].op.name not in LOOPS:
+                raise _astray(saved, loop, "body")
+            for each in ("cond", "body"):
+                self._open(at, at.nodes[loop], each)
+            self._demand_node(at, loop)
+        else:
+            self.pending.append((at, endpoint(last)))
+
+    # -- ways out of and into bodies -------------------------------------------------------
+
+    def _brought(self, level: _Level, saved: Node, shape: Node | None = None) -> Endpoint:
+        """The value that a `_Saved` node names, or its shape, in the body that needs it."""
+        steps, last = path_of(saved)
+        readers = level.above(len(steps))
+        sources = [readers[0]]
+        for step in steps:
+            sources.append(sources[-1].bodies[step])
+        if last.endswith(COUNT):
+            value, device = self._trips(sources[-1], last.removesuffix(COUNT)), ANY
+        else:
+            value = endpoint(last)
+            device = sources[-1].nodes[value.node].device
+            if shape is not None:
+                value = self._shape(sources[-1], value, shape)
+        # From the inside out: the value at each level, then from the outside in.
+        values = [value]
+        for source, step in zip(reversed(sources[:-1]), reversed(steps), strict=True):
+            values.insert(0, self._output(source, *step, values[0], device))
+        value = values[0]
+        for i, (name, attr) in enumerate(steps):
+            outer, inner = readers[i], readers[i + 1]
+            assert inner.owner is not None
+            writer = sources[i].nodes[name]
+            if outer.nodes[inner.owner[1]].op.name not in LOOPS and attr == "body":
+                raise _astray(saved, name, attr)
+            value = self._input(outer, inner, value)
+            if attr == "body":
+                type_ = sources[i + 1].type_of(values[i + 1])
+                value = self._item(inner, value, type_, writer.attrs.get(ORDER, 1) < 0, device)
+        return value
+
+    def _output(
+        self, level: _Level, name: str, attr: str, value: Endpoint, device: DeviceSpec
+    ) -> Endpoint:
+        """A value of a body as an output of its node: a list of all, where it is a loop."""
+        key = (level, name, attr, value)
+        if key not in self.outputs:
+            body = level.bodies[name, attr]
+            if attr == "body":
+                self.outputs[key] = self._collected(level, name, body, value, device)
+            else:
+                self.outputs[key] = self._returned(level, name, attr, value)
+        return self.outputs[key]
+
+    def _collected(
+        self, level: _Level, name: str, body: _Level, value: Endpoint, device: DeviceSpec
+    ) -> Endpoint:
+        type_ = body.type_of(value)
+        what = f"{name}/{value.node.rpartition('/')[2]}"
+        start = level.add(
+            f"{what}/list",
+            "EmptyTensorList",
+            [
+                level.constant(f"{what}/element_shape", _element_shape(type_)),
+                level.constant(f"{what}/max_num_elements", -1),
+            ],
+            {"element_dtype": type_.dtype, "shape_type": int32},
+            [_LIST],
+            device,
+        )
+        at = self._loop_variable(level, name, start, _LIST, f"{value.node}/list")
+        body.results[at] = body.add(
+            f"{value.node}/push",
+            "TensorListPushBack",
+            [body.params[at], value],
+            {"element_dtype": type_.dtype},
+            [_LIST],
+            device,
+        )
+        out = Endpoint(name, at)
+        self.lists.setdefault((level, name), out)
+        return out
+
+    def _returned(self, level: _Level, name: str, attr: str, value: Endpoint) -> Endpoint:
+        node = level.nodes[name]
+        type_ = level.bodies[name, attr].type_of(value)
+        for each in body_attrs(node):
+            body = level.bodies[name, each]
+            body.result(
+                f"{value.node.rpartition('/')[2]}_{value.index}",
+                value if each == attr else body.placeholder(type_),
+            )
+        at = len(node.outputs)
+        level.nodes[name] = _extended(node, "Tout", (), (type_,))
+        return Endpoint(name, at)
+
+    def _input(self, outer: _Level, inner: _Level, value: Endpoint) -> Endpoint:
+        """A value from around a region, inside one of its bodies."""
+        key = (inner, value)
+        if key not in self.inputs:
+            assert inner.owner is not None
+            name = inner.owner[1]
+            node = outer.nodes[name]
+            type_ = outer.type_of(value)
+            what = f"saved/{value.node.rpartition('/')[2]}"
+            if node.op.name in LOOPS:
+                at = self._loop_variable(outer, name, value, type_, what)
+            else:
+                at = len(inner.params)
+                for attr in body_attrs(node):
+                    outer.bodies[name, attr].param(what, type_)
+                outer.nodes[name] = _extended(node, "Tin", (value,), (), (type_,))
+            for attr in body_attrs(node):
+                body = outer.bodies[name, attr]
+                self.inputs[body, value] = body.params[at]
+        return self.inputs[key]
+
+    def _loop_variable(
+        self, level: _Level, name: str, start: Endpoint, type_: TensorType, what: str
+    ) -> int:
+        """A new loop variable, which the body passes through as yet; its place."""
+        node = level.nodes[name]
+        level.bodies[name, "cond"].param(what, type_)
+        body = level.bodies[name, "body"]
+        param = body.param(what, type_)
+        body.result(param.node, param)
+        level.nodes[name] = _extended(node, "T", (start,), (type_,))
+        return len(node.outputs)
+
+    def _item(
+        self, body: _Level, list_: Endpoint, type_: TensorType, backwards: bool, device: DeviceSpec
+    ) -> Endpoint:
+        """What a list holds for the iteration of a derived loop."""
+        key = (body, list_)
+        if key not in self.items:
+            assert body.owner is not None
+            node = body.owner[0].nodes[body.owner[1]]
+            index = body.params[node.attrs[COUNTER]]
+            scalar = {"T": int32}
+            if backwards:
+                length = body.add("length", "TensorListLength", [list_], {}, [_SCALAR], device)
+                one = body.constant("one", 1)
+                last = body.add("last", "Sub", [length, one], scalar, [_SCALAR])
+                index = body.add("index", "Sub", [last, index], scalar, [_SCALAR])
+            self.items[key] = body.add(
+                f"{list_.node}/item",
+                "TensorListGetItem",
+                [list_, index, body.constant("element_shape", _element_shape(type_))],
+                {"element_dtype": type_.dtype, "Tshape": int32},
+                [type_],
+                device,
+            )
+        return self.items[key]
+
+    def _shape(self, level: _Level, value: Endpoint, like: Node) -> Endpoint:
+        key = (level, value, like.outputs[0].dtype)
+        if key not in self.shapes:
+            attrs = {**like.attrs, "T": level.type_of(value).dtype}
+            device = level.nodes[value.node].device
+            self.shapes[key] = level.add(
+                f"{value.node}/shape", "Shape", [value], attrs, like.outputs, device
+            )
+        return self.shapes[key]
+
+    def _trips(self, level: _Level, name: str) -> Endpoint:
+        """How often a loop runs."""
+        key = (level, name)
+        if key not in self.counts:
+            list_ = self.lists.get(key)
+            if list_ is not None:
+                self.counts[key] = level.add(
+                    f"{name}/trips", "TensorListLength", [list_], {}, [_SCALAR]
+                )
+            else:
+                zero = level.constant(f"{name}/zero", 0)
+                at = self._loop_variable(level, name, zero, _SCALAR, "trips")
+                body = level.bodies[name, "body"]
+                body.results[at] = body.add(
+                    "trips/next", "AddV2", [body.params[at], body.constant("trips/one", 1)],
+                    {"T": int32}, [_SCALAR],
+                )  # fmt: skip
+                self.counts[key] = Endpoint(name, at)
+        return self.counts[key]
+
+    # -- the graph anew --------------------------------------------------------------------
+
+    def _nodes(self, level: _Level) -> list[Node]:
+        """What is left of a level, its bodies made into functions."""
+        kept = [
+            n for n in level.nodes.values()
+            if (n.name in level.live or n.name in level.param_index) and n.op.name != SAVED
+        ]  # fmt: skip
+        names = {n.name for n in kept}
+        out: list[Node] = []
+        for given in kept:
+            node = given
+            functions = {
+                attr: self._function(level.bodies[node.name, attr])
+                for attr in body_attrs(node)
+                if (node.name, attr) in level.bodies
+            }
+            inputs = tuple(level.replaced.get(e, e) for e in node.inputs)
+            if functions:
+                # Inputs whose parameters nobody needs may have gone.
+                types = node.op.input_dtypes(node.attrs)
+                inputs = tuple(
+                    e if e.node in names
+                    else self._unused(level, out, TensorType(t, None))
+                    for e, t in zip(inputs, types, strict=True)
+                )  # fmt: skip
+            if inputs != node.inputs:
+                node = node.changed(inputs=inputs)
+            if not names.issuperset(node.after):
+                node = node.changed(after=[n for n in node.after if n in names])
+            changed = {
+                attr: FuncRef(f, node.attrs[attr].attrs)
+                for attr, f in functions.items()
+                if f != node.attrs[attr].name
+            }
+            left = {k: v for k, v in node.attrs.items() if k not in (FAMILY, ORDER, COUNTER, TRIPS)}
+            if changed or len(left) < len(node.attrs):
+                node = node.changed(attrs=left | changed)
+            out.append(node)
+        return ordered(out)
+
+    def _unused(self, level: _Level, out: list[Node], type_: TensorType) -> Endpoint:
+        end = level.placeholder(type_)
+        out.append(level.nodes[end.node])
+        return end
+
+    def _function(self, level: _Level) -> str:
+        """The name of the function that a body has become."""
+        old = level.function
+        assert old is not None and level.owner is not None
+        results = [level.replaced.get(e, e) for e in level.results]
+        loop = level.owner[2] == "body"
+        for i, end in enumerate(results):
+            if end.node not in level.live and end.node not in level.param_index:
+                results[i] = (
+                    level.params[i] if loop else level.placeholder(level.nodes[end.node].outputs[end.index])
+                )
+        nodes = self._nodes(level)
+        if tuple(results) == old.results and len(nodes) == len(old.body.nodes):
+            same = {id(n) for n in old.body.nodes}
+            if all(id(n) in same for n in nodes):
+                return old.name
+        number = 1
+        while f"{old.name}_saved_{number}" in self.library:
+            number += 1
+        name = f"{old.name}_saved_{number}"
+        self.library[name] = Function(
+            name,
+            tuple(level.params),
+            tuple(results),
+            tuple(level.result_names),
+            replace(old.body, nodes=tuple(nodes)),
+            tuple(n for n in level.control if n in level.live),
+            old.attrs,
+        )
+        return name
+
+
+def _source_key(level: _Level, saved: Node) -> tuple[_Level, tuple[bytes, ...]]:
+    return level.above(len(path_of(saved)[0]))[0], saved.attrs["path"]
+
+
+def _shape_readers(level: _Level, saved: Node) -> list[Node]:
+    """The nodes that take a saved value, where all of them want only its shape."""
+    end = Endpoint(saved.name)
+    if end in level.results:
+        return []
+    users = [n for n in level.nodes.values() if n.name in level.live and end in n.inputs]
+    return users if all(n.op.name == "Shape" for n in users) else []
+
+
+def _element_shape(type_: TensorType) -> int | list[int]:
+    """A shape as list ops take it: -1 for what is not known."""
+    if type_.shape is None:
+        return -1
+    return [-1 if d is None else d for d in type_.shape]
+
+
+def _extended(
+    node: Node,
+    attr: str,
+    inputs: tuple[Endpoint, ...],
+    outputs: tuple[TensorType, ...],
+    types: tuple[TensorType, ...] = (),
+) -> Node:
+    """A control flow node with more inputs or outputs, or both."""
+    attrs = dict(node.attrs)
+    attrs[attr] = (*attrs[attr], *(t.dtype for t in types or outputs))
+    for shapes in ("output_shapes", "_output_shapes"):
+        if attrs.get(shapes):
+            attrs[shapes] = (*attrs[shapes], *(t.shape for t in outputs))
+    return node.changed(
+        inputs=node.inputs + inputs, outputs=node.outputs + outputs, attrs=attrs
+    )
+
+
+def _astray(saved: Node, name: str, attr: str) -> GraphError:
+    path = " / ".join(p.decode() for p in saved.attrs["path"])
+    return GraphError(
+        f"the path {path} leads through {name!r}.{attr}, which is not there",
+        node=saved.signature(),
+        do="keep the control flow whose derivative this is in the graph",
+    )
+
+
+def _named(nodes: Sequence[Node], library: Mapping[str, Function]) -> set[str]:
+    """Functions that nodes need, directly or through others."""
+    found: set[str] = set()
+    pending = [ref.name for n in nodes for ref in n.functions()]
+    while pending:
+        name = pending.pop()
+        if name in found or name not in library:
+            continue
+        found.add(name)
+        pending.extend(ref.name for n in library[name].body.nodes for ref in n.functions())
+    return found
