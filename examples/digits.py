@@ -72,9 +72,7 @@ def train(out: Path) -> None:
         guess = sess.run(predicted, {images: test_x})
         accuracy = float(np.mean(guess == test_y))
         checkpoint = saver.save(sess, str(out / "digits.ckpt"), global_step=len(losses))
-        frozen = tf.graph_util.convert_variables_to_constants(
-            sess, sess.graph_def, ["predicted"]
-        )
+        frozen = tf.graph_util.convert_variables_to_constants(sess, sess.graph_def, ["predicted"])
     (out / "digits.pb").write_bytes(frozen.SerializeToString())
     np.save(out / "predicted.npy", guess)
     pictures(out, losses, test_x, guess, test_y)

@@ -45,7 +45,7 @@ def converter(tensor: Tensor) -> Convert:
             )
         return taken_in(array)
 
-    if numpy == object:
+    if numpy.kind == "O":
         return slow
     if shape == ():
         return lambda value: value if type(value) is scalar else slow(value)
@@ -69,14 +69,12 @@ def _array(value: Any, tensor: Tensor, dtype: DType) -> Any:
         )
     if dtype is string:
         return _strings(value)
-    if dtype.numpy == object:
+    if dtype.numpy.kind == "O":
         return value
     if type(value) is int and dtype.is_integer:
         # a Python integer that does not fit is a mistake; an array is cast like one in NumPy
         if not int(dtype.min) <= value <= int(dtype.max):
-            raise TypeError(
-                f"{value} does not fit into {dtype.name}, the type of {tensor.name!r}"
-            )
+            raise TypeError(f"{value} does not fit into {dtype.name}, the type of {tensor.name!r}")
         return dtype.numpy.type(value)
     try:
         array = np.asarray(value)
@@ -198,5 +196,3 @@ def cache_key(structure: Any) -> Hashable:
         return (type(structure), tuple(structure), *map(cache_key, structure.values()))
     hash(structure)
     return structure  # type: ignore[no-any-return]  # hash() has just proved it
-
-

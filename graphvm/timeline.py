@@ -56,14 +56,16 @@ class Timeline:
             )
             for node in device.node_stats:
                 label = node.timeline_label.rpartition(" = ")[2]
-                events.append({
-                    "ph": "X",
-                    "name": node.node_name,
-                    "cat": label,
-                    "pid": number,
-                    "tid": node.thread_id,
-                    "ts": node.all_start_micros - origin,
-                    "dur": node.all_end_rel_micros,
-                    "args": {"op": label},
-                })
+                events.append(
+                    {
+                        "ph": "X",
+                        "name": node.node_name,
+                        "cat": label,
+                        "pid": number,
+                        "tid": node.thread_id,
+                        "ts": node.all_start_micros - origin,
+                        "dur": node.all_end_rel_micros,
+                        "args": {"op": label},
+                    }
+                )
         return json.dumps({"traceEvents": events})

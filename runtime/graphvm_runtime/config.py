@@ -20,9 +20,7 @@ T = TypeVar("T")
 class Switch(Generic[T]):
     """One setting: from a `with` block, else from the environment, else the default."""
 
-    def __init__(
-        self, name: str, default: T, parse: Callable[[str], T], doc: str
-    ) -> None:
+    def __init__(self, name: str, default: T, parse: Callable[[str], T], doc: str) -> None:
         self.name = name
         self.default = default
         self.doc = doc

@@ -77,7 +77,7 @@ class DType:
     @property
     def is_numpy_compatible(self) -> bool:
         """Whether NumPy holds it as numbers or booleans."""
-        return self.numpy != object
+        return self.numpy.kind != "O"
 
     @property
     def is_quantized(self) -> bool:

@@ -1,31 +1,31 @@
 """Every exception of GraphVM, each with TensorFlow's status code.
 
-    GraphvmError                      anything that GraphVM raises itself
-      OpError                         tied to a node; TensorFlow's `tf.errors`
-        CancelledError             1
-        UnknownError               2
-        InvalidArgumentError       3  (also ValueError)
-        DeadlineExceededError      4  (also TimeoutError)
-        NotFoundError              5
-        AlreadyExistsError         6
-        PermissionDeniedError      7
-        ResourceExhaustedError     8
-        FailedPreconditionError    9
-        AbortedError              10
-        OutOfRangeError           11
-        UnimplementedError        12
-        InternalError             13
-        UnavailableError          14
-        DataLossError             15
-        UnauthenticatedError      16
-      ShapeError                   3  (also ValueError)   building, importing, feeding
-      DTypeError                   3  (also TypeError)    building, importing, feeding
-      GraphError                   3  (also ValueError)   malformed graphs and names
-        NameNotFoundError          5  (also KeyError)     the graph has nothing of that name
-      FinalizedError               9  (also RuntimeError) the graph is closed to additions
-      OperatorNotAllowedInGraphError 3 (also TypeError)   Python `if`, `while`, iteration on a tensor
-      RuleError                   12  (also LookupError)  no derivative rule
-      PassError                   13  a compiler pass failed; names the pass
+GraphvmError                      anything that GraphVM raises itself
+OpError                         tied to a node; TensorFlow's `tf.errors`
+CancelledError             1
+UnknownError               2
+InvalidArgumentError       3  (also ValueError)
+DeadlineExceededError      4  (also TimeoutError)
+NotFoundError              5
+AlreadyExistsError         6
+PermissionDeniedError      7
+ResourceExhaustedError     8
+FailedPreconditionError    9
+AbortedError              10
+OutOfRangeError           11
+UnimplementedError        12
+InternalError             13
+UnavailableError          14
+DataLossError             15
+UnauthenticatedError      16
+ShapeError                   3  (also ValueError)   building, importing, feeding
+DTypeError                   3  (also TypeError)    building, importing, feeding
+GraphError                   3  (also ValueError)   malformed graphs and names
+NameNotFoundError          5  (also KeyError)     the graph has nothing of that name
+FinalizedError               9  (also RuntimeError) the graph is closed to additions
+OperatorNotAllowedInGraphError 3 (also TypeError)   Python `if`, `while`, iteration on a tensor
+RuleError                   12  (also LookupError)  no derivative rule
+PassError                   13  a compiler pass failed; names the pass
 """
 
 from __future__ import annotations

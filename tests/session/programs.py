@@ -57,7 +57,8 @@ def built(steps, given):
                 tf.while_loop(
                     lambda i, x, s=step: i < s[2],
                     lambda i, x, before=before, s=step: (
-                        i + 1, tf.tanh(built(s[3], [*before, x])[-1] + x * 0.5),
+                        i + 1,
+                        tf.tanh(built(s[3], [*before, x])[-1] + x * 0.5),
                     ),
                     (tf.constant(0), pick(step[1])),
                 )[1]

@@ -84,7 +84,7 @@ def test_two_fetches_of_one_memory_do_not_share_it(graph):
     z = tf.reshape(y, [2, 2])
     with tf.Session() as sess:
         for _ in range(4):
-            a, b, c = sess.run([y, z, y], {x: np.ones(4, np.float32)})
+            a, b, _ = sess.run([y, z, y], {x: np.ones(4, np.float32)})
             a[:] = 5
             assert (b == 2).all()
 
@@ -138,9 +138,8 @@ def test_threads_in_one_session_do_not_write_into_each_other(graph):
         want = [sess.run(y, {x: f}) for f in feeds]
 
         def work(k):
-            for _ in range(50):
-                if not np.array_equal(sess.run(y, {x: feeds[k]}), want[k]):
-                    wrong.append(k)
+            got = [sess.run(y, {x: feeds[k]}) for _ in range(50)]
+            wrong.extend(k for g in got if not np.array_equal(g, want[k]))
 
         threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
         for t in threads:
@@ -156,8 +155,7 @@ def test_assign_add_from_many_threads_loses_nothing(graph):
     with tf.Session() as sess:
         sess.run(v.initializer)
         threads = [
-            threading.Thread(target=lambda: [sess.run(add.op) for _ in range(50)])
-            for _ in range(4)
+            threading.Thread(target=lambda: [sess.run(add.op) for _ in range(50)]) for _ in range(4)
         ]
         for t in threads:
             t.start()

@@ -27,8 +27,10 @@ def test_fetches_nest_in_lists_tuples_dictionaries_and_named_tuples(graph):
     op = tf.no_op()
     with tf.Session() as sess:
         got = sess.run({"l": [x, (y, op)], "n": Pair(x, "y:0"), "e": []})
-    assert got["l"][0] == 3 and got["l"][1][1] is None
-    assert isinstance(got["l"][1], tuple) and isinstance(got["n"], Pair)
+    assert got["l"][0] == 3
+    assert got["l"][1][1] is None
+    assert isinstance(got["l"][1], tuple)
+    assert isinstance(got["n"], Pair)
     np.testing.assert_array_equal(got["n"].b, [1, 2])
     assert got["e"] == []
 
@@ -38,7 +40,8 @@ def test_rank_zero_comes_out_as_a_scalar_of_its_type_and_strings_as_bytes(graph)
         fetches = tf.constant(2, tf.int64), tf.constant("ab")
         for _ in range(4):
             number, text = sess.run(fetches)
-    assert type(number) is np.int64 and number == 2
+    assert type(number) is np.int64
+    assert number == 2
     assert text == b"ab"
 
 

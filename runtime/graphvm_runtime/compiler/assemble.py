@@ -10,11 +10,19 @@ import numpy as np
 
 from graphvm_runtime.compiler.buffers import planned
 from graphvm_runtime.compiler.program import (
-    Call, If, Instruction, Invoke, Program, Strand, Subprogram, While, subprograms,
+    Call,
+    If,
+    Instruction,
+    Invoke,
+    Program,
+    Strand,
+    Subprogram,
+    While,
+    subprograms,
 )  # fmt: skip
 from graphvm_runtime.dtypes import bool_
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
+from graphvm_runtime.ir.graph import Endpoint, Function, Node
 from graphvm_runtime.kernels.registry import made
 from graphvm_runtime.shapes import TensorType, is_known, size_of
 
@@ -62,6 +70,7 @@ class Assembler:
         """The program that runs exactly these nodes, in this order.
 
         Args:
+            name: what errors and texts call it.
             nodes: topological; nodes whose outputs are all parameters are not run.
             params: endpoints whose values are given.
             results: endpoints whose values are wanted.
@@ -242,8 +251,9 @@ class _Assembly:
                 self.roots[number] = roots | {number}
             outputs.append(number)
         self.register[node.name] = outputs
-        ready = cond.program is not None
-        pred = cond.program.types[cond.program.results[0]] if ready else None
+        pred = None
+        if cond.program is not None:
+            pred = cond.program.types[cond.program.results[0]]
         scalar = pred is not None and _is_bool_scalar(pred)
         self.code.append(While(node, cond, body, inputs, tuple(outputs), scalar))
 
@@ -263,7 +273,9 @@ class _Assembly:
             out |= {BORROWED} if root == BORROWED else self.roots[inputs[-2 - root]]
         return out
 
-    def _finished(self, results: Sequence[int], one_strand: bool) -> tuple[list[Instruction], set[int]]:
+    def _finished(
+        self, results: Sequence[int], one_strand: bool
+    ) -> tuple[list[Instruction], set[int]]:
         """The code with dead registers, copies and in-place outputs worked out.
 
         Also gives the roots that some instruction took away and keeps.
@@ -283,30 +295,36 @@ class _Assembly:
         def ends_at(register: int, at: int) -> bool:
             """Whether the register's memory is the program's own and nobody reads it after."""
             roots = self.roots[register]
-            return bool(roots) and all(root >= 0 for root in roots) and all(
-                last.get(r, -1) <= at for root in roots for r in sharing[root]
+            return (
+                bool(roots)
+                and all(root >= 0 for root in roots)
+                and all(last.get(r, -1) <= at for root in roots for r in sharing[root])
             )
 
         kept: set[int] = set()
         out: list[Instruction] = []
         for at, ins in enumerate(self.code):
-            dead = tuple(
-                r for r in dict.fromkeys(ins.inputs) if last[r] == at
-            ) + tuple(r for r in ins.outputs if r not in last)
+            dead = tuple(r for r in dict.fromkeys(ins.inputs) if last[r] == at) + tuple(
+                r for r in ins.outputs if r not in last
+            )
             if isinstance(ins, Call):
                 lends = tuple(
-                    i for i in ins.kernel.lends
+                    i
+                    for i in ins.kernel.lends
                     if any(root >= 0 for root in self.roots[ins.inputs[i]])
                 )
                 copies = tuple(
-                    i for i in (*ins.kernel.keeps, *lends)
-                    if i < len(ins.inputs) and not (
+                    i
+                    for i in (*ins.kernel.keeps, *lends)
+                    if i < len(ins.inputs)
+                    and not (
                         one_strand
                         and ends_at(ins.inputs[i], at)
                         and ins.inputs.count(ins.inputs[i]) == 1
                         and not any(
                             self.roots[r] & self.roots[ins.inputs[i]]
-                            for j, r in enumerate(ins.inputs) if j != i
+                            for j, r in enumerate(ins.inputs)
+                            if j != i
                         )
                     )
                 )
@@ -316,9 +334,9 @@ class _Assembly:
                 into = -1
                 if one_strand and ins.kernel.inplace and len(ins.outputs) == 1:
                     into = self._in_place(ins, at, ends_at)
-                out.append(Call(
-                    ins.node, ins.kernel, ins.inputs, ins.outputs, copies, into, -1, dead
-                ))
+                out.append(
+                    Call(ins.node, ins.kernel, ins.inputs, ins.outputs, copies, into, -1, dead)
+                )
             else:
                 out.append(replace(ins, dead=dead))
         return out, kept
@@ -328,7 +346,7 @@ class _Assembly:
         size = size_of(want.shape)
         if size is None or size * want.dtype.numpy.itemsize < IN_PLACE_BYTES:
             return -1
-        if want.dtype.numpy == object:
+        if want.dtype.numpy.kind == "O":
             return -1
         for r in ins.inputs:
             if (
@@ -409,9 +427,9 @@ def _strands(
     for at, ins in enumerate(code):
         befores = {producer[r] for r in ins.inputs if r in producer}
         befores |= _control(ins.node, position, code)
-        waiting = frozenset().union(*(
-            waits[b] | ({b} if blocks(code[b]) else set()) for b in befores
-        ))
+        waiting = frozenset().union(
+            *(waits[b] | ({b} if blocks(code[b]) else set()) for b in befores)
+        )
         waits.append(waiting)
         above.append(befores)
         for r in ins.outputs:
@@ -451,12 +469,13 @@ def run_order(nodes: Iterable[Node]) -> list[Node]:
         for name in node.after:
             after.extend(through.get(name, (name,)))
         if node.op.name in _FORWARDING or node.op.name in ("NoOp", "Const"):
-            above = list(dict.fromkeys(after + [
-                n for e in node.inputs for n in through.get(e.node, (e.node,))
-            ]))
+            above = list(
+                dict.fromkeys(
+                    after + [n for e in node.inputs for n in through.get(e.node, (e.node,))]
+                )
+            )
             through[node.name] = tuple(above)
         if tuple(after) != node.after:
             node = node.changed(after=after)
         out.append(node)
     return out
-

@@ -23,6 +23,8 @@ def planned(
     """The code with buffers assigned, and the types of the buffers.
 
     Args:
+        code: instructions in the order in which they run.
+        types: of the registers.
         roots: for each register the registers whose memory it may share.
         leaving: roots that leave the program, as results or kept by a kernel.
     """
@@ -69,7 +71,7 @@ def _may_buffer(
     size = size_of(type_.shape)
     return (
         size is not None
-        and type_.dtype.numpy != object
+        and type_.dtype.numpy.kind != "O"
         and size * type_.dtype.numpy.itemsize >= SMALLEST
         and roots[register] == {register}
         and register not in leaving

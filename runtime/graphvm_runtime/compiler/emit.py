@@ -172,9 +172,7 @@ class _Writer:
         source = "\n".join(self.lines) + "\n"
         file = f"<graphvm program {next(_serial)}>"
         exec(compile(source, file, "exec"), self.namespace)
-        return Emitted(
-            self.namespace[name], source, tuple(self.nodes), file, self.instructions
-        )
+        return Emitted(self.namespace[name], source, tuple(self.nodes), file, self.instructions)
 
     def line(self, depth: int, text: str, node: Node | None = None) -> None:
         self.lines.append(" " * depth + text)
@@ -239,15 +237,13 @@ class _Writer:
             self.line(2, "context.reset(token)")
 
     def _handed(self, value: str, type_: TensorType, copy: bool) -> str:
-        if type_.dtype.numpy == object or type_.shape is None:
+        if type_.dtype.numpy.kind == "O" or type_.shape is None:
             return f"handed_out({value}, {copy})"
         if type_.shape == ():
             return f"{value}[()]"
         return f"{value}.copy()" if copy else value
 
-    def _whole(
-        self, depth: int, program: Program, params: list[str], names: _Names
-    ) -> list[str]:
+    def _whole(self, depth: int, program: Program, params: list[str], names: _Names) -> list[str]:
         if program.needs_step:
             self.line(depth, "cancel = step.cancel")
         self.line(depth, "pass")
@@ -342,7 +338,9 @@ class _Writer:
         elif kernel.expression and ins.node.outputs[0].dtype is not string:
             text = kernel.expression.format(*args)
         else:
-            text = f"{self.kernel(kernel.call)}({', '.join((['step'] if kernel.step else []) + args)})"
+            text = (
+                f"{self.kernel(kernel.call)}({', '.join((['step'] if kernel.step else []) + args)})"
+            )
         return f"{', '.join(outs)} = {text}" if outs else text
 
     def _outputs(self, outputs: Sequence[int], local: dict[int, str], names: _Names) -> list[str]:
@@ -373,12 +371,12 @@ class _Writer:
     def _inline(self, sub: Subprogram, depth: int) -> bool:
         return (
             depth < MAX_DEPTH
-            and not any(sub.program is p for p in self.active)
-            and len(sub.program.strands) < 2
+            and not any(sub.ready is p for p in self.active)
+            and len(sub.ready.strands) < 2
         )
 
     def _out_of_line(self, sub: Subprogram, args: list[str]) -> str:
-        program = sub.program
+        program = sub.ready
         if len(program.strands) > 1:
             name = self.constant(program)
             return f"run_strands({name}, step, ({''.join(a + ', ' for a in args)}))"
@@ -405,10 +403,13 @@ class _Writer:
         """Writes a call of a subprogram, inline where that is possible, into `outs`."""
         if not self._inline(sub, depth):
             text = self._out_of_line(sub, args)
-            self.line(depth, f"{', '.join(outs)}{',' if len(outs) == 1 else ''} = {text}"
-                      if outs else text, node)
+            self.line(
+                depth,
+                f"{', '.join(outs)}{',' if len(outs) == 1 else ''} = {text}" if outs else text,
+                node,
+            )
             return
-        program = sub.program
+        program = sub.ready
         inner = dict(zip(program.params, args, strict=True))
         before = len(self.lines)
         free = list(names.free)
@@ -429,11 +430,9 @@ class _Writer:
             right = ", ".join(v for _, v in pairs)
             self.line(depth, f"{left} = {right}", node)
 
-    def _while(
-        self, depth: int, ins: While, local: dict[int, str], names: _Names
-    ) -> None:
+    def _while(self, depth: int, ins: While, local: dict[int, str], names: _Names) -> None:
         args = [local[r] for r in ins.inputs]
-        body, cond = ins.body.program, ins.cond.program
+        body, cond = ins.body.ready, ins.cond.ready
         variables = self._outputs(ins.outputs, local, names)
         self._assign(depth, variables, args, ins.node)
         self.line(depth, "while True:", ins.node)
@@ -445,8 +444,11 @@ class _Writer:
             self.line(inner, f"{test} = {pred}", ins.node)
         else:
             self.line(inner, f"{test}, = {self._out_of_line(ins.cond, variables)}", ins.node)
-        self.line(inner, f"if not {test}: break" if ins.scalar else f"if not truth({test}): break",
-                  ins.node)
+        self.line(
+            inner,
+            f"if not {test}: break" if ins.scalar else f"if not truth({test}): break",
+            ins.node,
+        )
         names.free.append(test)
         self.line(inner, "if cancel.error is not None: raise cancel.error", ins.node)
         if self._inline(ins.body, inner):
@@ -474,4 +476,3 @@ class _Writer:
         args = [local[r] for r in ins.inputs]
         outs = self._outputs(ins.outputs, local, names)
         self._place(depth, ins.target, args, outs, names, ins.node)
-

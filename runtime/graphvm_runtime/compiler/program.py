@@ -23,7 +23,13 @@ class Subprogram:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.program: Program = None  # type: ignore[assignment]  # set before anything runs
+        self.program: Program | None = None
+
+    @property
+    def ready(self) -> Program:
+        """The program, once every function is assembled."""
+        assert self.program is not None
+        return self.program
 
     def __repr__(self) -> str:
         return f"<Subprogram {self.name}>"
@@ -174,7 +180,7 @@ class Program:
         yield f"  return {results}"
         for sub in below:
             if sub.name not in seen:
-                yield from sub.program._lines(seen)
+                yield from sub.ready._lines(seen)
 
     def stats(self) -> dict[str, int]:
         """Counts of instructions by kind, this program and all below it."""
@@ -202,7 +208,7 @@ class Program:
             seen.add(id(program))
             out.append(program)
             for ins in program.code:
-                stack.extend(s.program for s in subprograms(ins))
+                stack.extend(s.ready for s in subprograms(ins))
         return out
 
 
@@ -215,4 +221,3 @@ def subprograms(ins: Instruction) -> tuple[Subprogram, ...]:
     if isinstance(ins, Invoke):
         return (ins.target,)
     return ()
-

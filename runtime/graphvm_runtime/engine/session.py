@@ -15,12 +15,16 @@ import numpy as np
 
 from graphvm_runtime import config
 from graphvm_runtime.compiler.assemble import Assembler
-from graphvm_runtime.compiler.pipeline import Pipeline
 from graphvm_runtime.compiler.passes.prune import used
+from graphvm_runtime.compiler.pipeline import Pipeline
 from graphvm_runtime.compiler.program import Program
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import (
-    CancelledError, DeadlineExceededError, GraphError, InvalidArgumentError, clipped,
+    CancelledError,
+    DeadlineExceededError,
+    GraphError,
+    InvalidArgumentError,
+    clipped,
 )  # fmt: skip
 from graphvm_runtime.ir.graph import Function, Graph, Node, reachable
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
@@ -35,7 +39,9 @@ EMIT_AFTER = 2  # runs that are interpreted first; a loop is emitted at once
 class Executable(Protocol):
     """What runs a compiled request."""
 
-    run: Callable[..., Sequence[Any]]
+    @property
+    def run(self) -> Callable[..., Sequence[Any]]:
+        """`run(step, *feeds)` gives the values of the fetches as the caller gets them."""
 
     def stats(self) -> dict[str, int]:
         """Counts of instructions."""
@@ -120,18 +126,15 @@ class Session:
             if name not in self._nodes:
                 raise InvalidArgumentError(f"the graph has no operation {name!r}")
         fed = {e.node for e in request.feeds}
-        cut = {
-            n for n in fed
-            if len(self._nodes[n].outputs) == 1
-        }
+        cut = {n for n in fed if len(self._nodes[n].outputs) == 1}
         nodes = reachable(self._nodes, [r for r in request.roots() if r not in cut], cut)
         present = {n.name for n in nodes}
         # a fed node needs nothing above it, but stands in the graph for the feed to replace
-        fed_nodes = [
-            self._nodes[n].changed(inputs=(), after=()) for n in cut if n not in present
-        ]
+        fed_nodes = [self._nodes[n].changed(inputs=(), after=()) for n in cut if n not in present]
         missing = [
-            n for end in request.feeds if end.node not in cut and end.node not in present
+            n
+            for end in request.feeds
+            if end.node not in cut and end.node not in present
             for n in reachable(self._nodes, [end.node], cut | present)
         ]
         every = fed_nodes + nodes + missing
@@ -145,10 +148,16 @@ class Session:
                 raise InvalidArgumentError("the session is closed", do="make a new one")
             self._running.add(step.cancel)
         if timeout is not None:
-            timer = threading.Timer(timeout, step.cancel.cancel, [DeadlineExceededError(
-                f"the step took longer than its {timeout:g} seconds",
-                do="give it more time, or look for an op that waits for ever",
-            )])
+            timer = threading.Timer(
+                timeout,
+                step.cancel.cancel,
+                [
+                    DeadlineExceededError(
+                        f"the step took longer than its {timeout:g} seconds",
+                        do="give it more time, or look for an op that waits for ever",
+                    )
+                ],
+            )
             timer.daemon = True
             timer.start()
             step.state["timer"] = timer
@@ -321,9 +330,7 @@ def dataflow_of(graph: Graph, request: Request) -> Executable:
 
 def program_of(graph: Graph, request: Request) -> Program:
     """The program of a graph that has gone through the passes."""
-    return Assembler(graph.library).program(
-        "main", graph.nodes, request.feeds, request.fetches
-    )
+    return Assembler(graph.library).program("main", graph.nodes, request.feeds, request.fetches)
 
 
 def configured(pipeline: Pipeline) -> Pipeline:
@@ -336,9 +343,7 @@ def configured(pipeline: Pipeline) -> Pipeline:
         from graphvm_runtime.ir.verify import verify
 
         hooks.append(lambda number, name, graph: verify(graph))
-    left_out = frozenset(
-        p[1:] for p in config.PASSES.get().split(",") if p.startswith("-")
-    )
+    left_out = frozenset(p[1:] for p in config.PASSES.get().split(",") if p.startswith("-"))
     return replace(pipeline, hooks=tuple(hooks), left_out=pipeline.left_out | left_out)
 
 
@@ -375,4 +380,3 @@ def _has_loop(graph: Graph) -> bool:
         for nodes in (graph.nodes, *(f.body.nodes for f in graph.library.values()))
         for n in nodes
     )
-

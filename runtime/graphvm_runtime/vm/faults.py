@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import NoReturn
 
 from graphvm_runtime.errors import (
-    GraphvmError, InternalError, InvalidArgumentError, OpError, ResourceExhaustedError,
+    GraphvmError,
+    InternalError,
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
     class_of_code,
 )  # fmt: skip
 from graphvm_runtime.ir.graph import Node, source_text

@@ -86,16 +86,16 @@ class Interpreter:
     def _region(self, ins: Instruction, registers: list[Any], step: Step) -> None:
         args = [registers[r] for r in ins.inputs]
         if isinstance(ins, If):
-            branch = ins.branches[0 if truth(args[0]) else 1].program
+            branch = ins.branches[0 if truth(args[0]) else 1].ready
             results = self.run(branch, step, args[1:])
         elif isinstance(ins, While):
-            cond, body = ins.cond.program, ins.body.program
+            cond, body = ins.cond.ready, ins.body.ready
             results = args
             while truth(self.run(cond, step, results)[0]):
                 step.cancel.check()
                 results = self.run(body, step, results)
         else:
             assert not isinstance(ins, Call)
-            results = self.run(ins.target.program, step, args)
+            results = self.run(ins.target.ready, step, args)
         for r, value in zip(ins.outputs, results, strict=True):
             registers[r] = value

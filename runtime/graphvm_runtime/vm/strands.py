@@ -29,6 +29,9 @@ def run_strands(
     """Results of a program of several strands.
 
     Args:
+        program: what to run.
+        step: the run that it belongs to.
+        args: values of the parameters.
         run_strand: `run_strand(program, number, registers, step)` runs a strand that waits for
             nothing, or a single region (`If`, `While`, call) to its end.
 
@@ -75,8 +78,15 @@ def run_strands(
                     ready.sort(key=lambda n: not strands[n].blocking)
                     continue
                 waiting += 1
-                _start(program, program.code[strand.code[0]], number, registers, step, reports,
-                       run_strand)
+                _start(
+                    program,
+                    program.code[strand.code[0]],
+                    number,
+                    registers,
+                    step,
+                    reports,
+                    run_strand,
+                )
             if failure is not None:
                 ready.clear()
             if waiting:

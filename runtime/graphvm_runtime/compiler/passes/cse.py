@@ -58,13 +58,19 @@ def _merged(
                 inputs=renamed(node.inputs, moved), after=[gone.get(n, n) for n in node.after]
             )
         if (
-            node.op.effects != Effects.PURE or node.op.internal or node.name in keep
-            or node.op.name.startswith("Placeholder") or any(True for _ in node.functions())
+            node.op.effects != Effects.PURE
+            or node.op.internal
+            or node.name in keep
+            or node.op.name.startswith("Placeholder")
+            or any(True for _ in node.functions())
         ):
             out.append(node)
             continue
         key = (
-            node.op.name, node.inputs, node.after, node.device,
+            node.op.name,
+            node.inputs,
+            node.after,
+            node.device,
             tuple((k, _hashable(v)) for k, v in sorted(node.attrs.items()) if k[0] != "_"),
         )
         twin = first.setdefault(key, node)

@@ -49,7 +49,8 @@ class CutFeeds:
                 nodes.append(node)
         if moved:
             nodes = [
-                n.changed(inputs=renamed(n.inputs, moved)) if any(e in moved for e in n.inputs)
+                n.changed(inputs=renamed(n.inputs, moved))
+                if any(e in moved for e in n.inputs)
                 else n
                 for n in nodes
             ]

@@ -319,9 +319,7 @@ def _variable(node: Node) -> Node:
         "shape": node.attrs["shape"],
         **{k: v for k, v in node.attrs.items() if k.startswith("_") and k != "_output_shapes"},
     }
-    return node.changed(
-        op=lookup("_Reference"), attrs=MappingProxyType(attrs), outputs=(HANDLE,)
-    )
+    return node.changed(op=lookup("_Reference"), attrs=MappingProxyType(attrs), outputs=(HANDLE,))
 
 
 def _resource_form(node: Node) -> OpDef | None:

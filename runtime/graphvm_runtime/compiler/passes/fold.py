@@ -70,7 +70,7 @@ def _constant_of(
     if node.op.is_stateful or node.op.internal or len(node.outputs) != 1 or node.after:
         return None
     dtype = node.outputs[0].dtype
-    if dtype.numpy == object or not has_kernel(node.op.name) or node.op.name == "Const":
+    if dtype.numpy.kind == "O" or not has_kernel(node.op.name) or node.op.name == "Const":
         return None
     if node.op.name in _FROM_TYPES and node.inputs[0].node in types:
         shape = types[node.inputs[0].node][node.inputs[0].index].shape

@@ -65,7 +65,8 @@ def _inlined(
     moved: dict[Endpoint, Endpoint] = {}
     while len(out) < _LIMIT:
         calls = [
-            n for n in out
+            n
+            for n in out
             if n.op.name in _CALLS
             and n.attrs["f"].name in graph.library
             and n.attrs["f"].name not in recursive
@@ -86,16 +87,15 @@ def _inlined(
             grown.extend(replaced.get(node.name, (node,)))
         out = [
             n.changed(inputs=_resolved(n.inputs, results))
-            if any(e in results for e in n.inputs) else n
+            if any(e in results for e in n.inputs)
+            else n
             for n in grown
         ]
         out = ordered(out)
     return out, {k: _resolved((v,), moved)[0] for k, v in moved.items()}
 
 
-def _resolved(
-    ends: tuple[Endpoint, ...], new: dict[Endpoint, Endpoint]
-) -> tuple[Endpoint, ...]:
+def _resolved(ends: tuple[Endpoint, ...], new: dict[Endpoint, Endpoint]) -> tuple[Endpoint, ...]:
     out = []
     for end in ends:
         while end in new:
@@ -136,6 +136,16 @@ def _body_of(call: Node, function: Function, taken: set[str]) -> tuple[list[Node
 
     done = [prefix + n for n in function.control if n not in params]
     done += [moved(e).node for e in function.results]
-    out.append(Node(call.name, lookup("NoOp"), (), tuple(dict.fromkeys(done + list(call.after))),
-                    {}, (), call.device, call.source))
+    out.append(
+        Node(
+            call.name,
+            lookup("NoOp"),
+            (),
+            tuple(dict.fromkeys(done + list(call.after))),
+            {},
+            (),
+            call.device,
+            call.source,
+        )
+    )
     return out, [moved(e) for e in function.results]
