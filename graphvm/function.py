@@ -66,7 +66,7 @@ class FuncGraph(Graph):
         return True
 
     @property
-    def seed(self) -> int | None:  # type: ignore[override]  # the outermost graph's own
+    def seed(self) -> int | None:
         """The seed of the outermost graph."""
         return self._outermost.seed if "_outermost" in self.__dict__ else None
 
@@ -284,6 +284,3 @@ def body_of(graph: Graph, name: str) -> FuncGraph:
         found = bodies.setdefault(name, FuncGraph.of(function, graph.outermost))
     body: FuncGraph = found
     return body
-
-
-

@@ -7,7 +7,7 @@ Tensor are views of it. `Graph.add_node` is the one way in which a node is made.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -36,9 +36,10 @@ from graphvm_runtime.errors import (
     clipped,
 )
 from graphvm_runtime.ir import graph as ir
-from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node
-from graphvm_runtime.ir.infer import Resolution, infer
-from graphvm_runtime.ops.registry import Attrs, OpDef, Resolver, Value, lookup
+from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node, Source
+from graphvm_runtime.ir.infer import Resolution
+from graphvm_runtime.ir.typed import Types
+from graphvm_runtime.ops.registry import Attrs, OpDef, lookup
 from graphvm_runtime.shapes import TensorType
 
 if TYPE_CHECKING:
@@ -70,9 +71,8 @@ class Graph(Scoped, CollectionStore, Library):
         self._ops: list[Operation | None] = []  # views, made when first asked for
         self._at: dict[str, int] = {}
         self._resolution = Resolution(self._lookup)
-        self._types: dict[TensorType, TensorType] = {}
+        self._types = Types(self._resolution)
         self._known: dict[tuple[Any, ...], tuple[Attrs, tuple[TensorType, ...]]] = {}
-        self._kept: list[TensorType] = []
         self._users: dict[Endpoint, list[int]] = {}
         self._users_of = 0  # nodes that `_users` covers
         self._unfeedable: set[Tensor] = set()
@@ -89,7 +89,7 @@ class Graph(Scoped, CollectionStore, Library):
     def __str__(self) -> str:
         from graphvm_runtime.ir.text import print_graph
 
-        return print_graph(self.ir())
+        return print_graph(self.ir(), limit=16)
 
     @property
     def version(self) -> int:
@@ -151,6 +151,10 @@ class Graph(Scoped, CollectionStore, Library):
     def handle_of(self, tensor: Tensor) -> TensorType | None:
         """Type of what a resource or list holds, None when it is not known."""
         return self._resolution.handle(tensor.endpoint)
+
+    def constant_of(self, tensor: Tensor) -> Array | None:
+        """The value of a tensor that is constant, None when it is not known."""
+        return self._resolution.constant(tensor.endpoint)
 
     def operation_named(self, name: str) -> Operation:
         """The operation of a name that is known to be there."""
@@ -227,16 +231,12 @@ class Graph(Scoped, CollectionStore, Library):
                 raise NameNotFoundError(f"the graph has no operation {name!r}")
             return self._view(at)
         if not allow_tensor:
-            raise GraphError(
-                f"{name!r} names a tensor, not an operation", do=f"write {node!r}"
-            )
+            raise GraphError(f"{name!r} names a tensor, not an operation", do=f"write {node!r}")
         if not index.isdecimal() or not node:
             raise GraphError(f"{name!r} is no name: a tensor is named node:index")
         at = self._at.get(node)
         if at is None:
-            raise NameNotFoundError(
-                f"{name!r} is not in the graph: there is no operation {node!r}"
-            )
+            raise NameNotFoundError(f"{name!r} is not in the graph: there is no operation {node!r}")
         outputs = self._view(at).outputs
         if int(index) >= len(outputs):
             raise NameNotFoundError(
@@ -293,14 +293,15 @@ class Graph(Scoped, CollectionStore, Library):
         ends = tuple([t.endpoint for t in flat])
         known = None
         if single and not attrs:
-            # Types are shared objects (see `_typed`), so their identities say it all.
+            # Types are shared objects, so their identities say it all.
             key = (declared, *[id(t.type) for t in flat])
             known = self._known.get(key)
         if known is None:
             try:
                 known = self._typed(declared, inputs, flat, ends, attrs)
             except GraphvmError as error:
-                raise self._explained(error, declared, flat, name, source)
+                self._explain(error, declared, flat, name, source)
+                raise
         full, outputs = known
         scopes = self._local.now
         after: tuple[str, ...] = ()
@@ -339,12 +340,9 @@ class Graph(Scoped, CollectionStore, Library):
             raise GraphError(f"{op.name} takes {len(op.inputs)} inputs, got {len(groups)}")
         full = op.completed(groups, attrs or {})
         types = [t.type for t in flat]
-        resolver = _Noting(self._resolution.of(ends))
-        share = self._types.setdefault
-        outputs = tuple([share(t, t) for t in infer(op, types, full, resolver)])
-        if not attrs and len(flat) == len(inputs) and not resolver.asked:
-            # Types that are keys by their identity must stay: `_types` and `_kept` hold them.
-            self._kept.extend(types)
+        outputs, follow = self._types.fresh(op, full, types, ends)
+        if follow and not attrs and len(flat) == len(inputs):
+            self._types.keep(*types)
             self._known[(op, *map(id, types))] = full, outputs
         return full, outputs
 
@@ -377,18 +375,18 @@ class Graph(Scoped, CollectionStore, Library):
             do="make all that belongs together inside one `with graph.as_default():`",
         )
 
-    def _explained(
+    def _explain(
         self,
         error: GraphvmError,
         op: OpDef,
         inputs: Sequence[Tensor],
         name: str | None,
-        source: ir.Source,
-    ) -> GraphvmError:
+        source: Source,
+    ) -> None:
         shown = ", ".join(f"{t.op.name}: {t.type}" for t in inputs)
         name = (name or op.name).rstrip("/") or op.name
         made = self.unique_name(name, mark_as_used=False)
-        return error.located(f"{made} = {op.name}({shown})", ir.source_text(source))
+        error.located(f"{made} = {op.name}({shown})", ir.source_text(source))
 
     def _after(
         self, ends: Sequence[Endpoint], given: Iterable[Any], scopes: Scopes
@@ -442,6 +440,42 @@ class Graph(Scoped, CollectionStore, Library):
                 device = as_device(entry(Operation(self, draft)))
         return device
 
+    def __contains__(self, name: str) -> bool:
+        """Whether it has an operation of that name."""
+        return name in self._at
+
+    @contextmanager
+    def building(self) -> Iterator[None]:
+        """Keeps other threads from adding to it, for what must be added as one."""
+        with self._lock:
+            yield
+
+    def here(self, tensor: Tensor) -> Tensor:
+        """The tensor, or what stands in this graph for one of a graph around.
+
+        Raises:
+            GraphError: it is of another graph.
+        """
+        return tensor if tensor.graph is self else self._adopted(tensor)
+
+    def placing(self) -> Callable[[Node], Node] | None:
+        """What gives ready-made nodes the devices and control inputs of the blocks around."""
+        scopes = self._local.now
+        if not scopes.devices and not scopes.controls:
+            return None
+
+        def place(node: Node) -> Node:
+            names = scopes.control_names({e.node for e in node.inputs})
+            after = [n for n in [*node.after, *names] if n != node.name]
+            return node.changed(device=self._device_of(node, scopes), after=after)
+
+        return place
+
+    def merge_versions(self, producer: int, min_consumer: int) -> None:
+        """Notes that nodes of a file of these versions were added."""
+        self._producer = min(self._producer, producer)
+        self._min_consumer = max(self._min_consumer, min_consumer)
+
     def append(self, nodes: Iterable[Node]) -> None:
         """Takes ready-made nodes, whose names are new, in topological order: all or none.
 
@@ -455,7 +489,9 @@ class Graph(Scoped, CollectionStore, Library):
             at, new, start = self._at, list(nodes), len(self._nodes)
             names = {n.name: i for i, n in enumerate(new, start)}
             if len(names) != len(new) or not names.keys().isdisjoint(at):
-                taken = next(n.name for i, n in enumerate(new) if n.name in at or names[n.name] != start + i)
+                taken = next(
+                    n.name for i, n in enumerate(new, start) if n.name in at or names[n.name] != i
+                )
                 raise GraphError(f"the graph has an operation {taken!r} already")
             self._names.mark_all(names)
             self._nodes.extend(new)
@@ -523,9 +559,8 @@ class Graph(Scoped, CollectionStore, Library):
             node = self._lookup(tensor.op.name)
             outputs = list(node.outputs)
             index = tensor.value_index
-            self._kept.append(tensor.type)
-            refined = TensorType(tensor.type.dtype, shape)
-            outputs[index] = tensor.type = self._types.setdefault(refined, refined)
+            self._types.keep(tensor.type)
+            outputs[index] = tensor.type = self._types.shared(TensorType(tensor.type.dtype, shape))
             tensor._shape = None
             tensor.op._node = self._nodes[self._at[node.name]] = node.changed(outputs=outputs)
             # what was worked out from the less precise shape is worked out again
@@ -595,28 +630,6 @@ _new = tuple.__new__  # what Node(...) comes down to, without the call in betwee
 
 def _types(groups: Iterable[Any]) -> list[list[DType]]:
     return [[g.dtype] if isinstance(g, Tensor) else [t.dtype for t in g] for g in groups]
-
-
-class _Noting:
-    """Resolver that notes whether it was asked."""
-
-    __slots__ = ("asked", "resolver")
-
-    def __init__(self, resolver: Resolver) -> None:
-        self.resolver = resolver
-        self.asked = False
-
-    def value(self, index: int) -> Value | None:
-        self.asked = True
-        return self.resolver.value(index)
-
-    def constant(self, index: int) -> Array | None:
-        self.asked = True
-        return self.resolver.constant(index)
-
-    def handle(self, index: int) -> TensorType | None:
-        self.asked = True
-        return self.resolver.handle(index)
 
 
 _GRAPHS: Stack[Graph] = Stack()

@@ -11,7 +11,7 @@ from graphvm.stacks import SESSIONS
 from graphvm_runtime.errors import GraphError
 
 
-class name_scope:  # noqa: N801 (TensorFlow's name)
+class name_scope:
     """Puts names made inside under a scope; `as` gives the scope, with a slash at its end.
 
     Args:

@@ -239,7 +239,7 @@ class Scoped(ABC):
         scopes = self._local.now
         if name:
             legal = NAME_IN_SCOPE if scopes.name else NAME_AT_ROOT
-            if not isinstance(name, str) or not legal(name):
+            if not legal(name):
                 raise GraphError(
                     f"{name!r} is no name of a scope",
                     do="use letters, digits and _ . / > -, the first of them a letter or digit",

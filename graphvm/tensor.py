@@ -81,7 +81,8 @@ class Tensor:
         try:
             merged = shapes.merged(self.type.shape, as_plain_shape(shape))
         except ShapeError as error:
-            raise error.located(self.op._node.signature(), source_text(self.op._node.source))
+            error.located(self.op._node.signature(), source_text(self.op._node.source))
+            raise
         if merged != self.type.shape:
             self.graph.refine(self, merged)
 

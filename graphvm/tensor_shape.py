@@ -14,6 +14,8 @@ from graphvm_runtime.ir.tensor_proto import shape_of_proto, shape_proto
 from graphvm_runtime.protos.tensor_shape_pb2 import TensorShapeProto
 from graphvm_runtime.shapes import Shape
 
+_Known: TypeAlias = tuple[int | None, ...]
+_Rebuilt: TypeAlias = tuple[Any, tuple[Any]]
 DimLike: TypeAlias = "Dimension | int | None"
 
 
@@ -225,7 +227,7 @@ class TensorShape:
         inside = ", ".join("?" if d is None else str(d) for d in self._shape)
         return f"({inside},)" if len(self._shape) == 1 else f"({inside})"
 
-    def _known(self) -> tuple[int | None, ...]:
+    def _known(self) -> _Known:
         if self._shape is None:
             raise ShapeError("the rank of the shape is not known")
         return self._shape
@@ -263,7 +265,7 @@ class TensorShape:
     def __hash__(self) -> int:
         return hash(self._shape)
 
-    def __reduce__(self) -> tuple[Any, tuple[Any]]:
+    def __reduce__(self) -> _Rebuilt:
         return TensorShape, (self._shape,)
 
     def num_elements(self) -> int | None:

@@ -1,1 +1,1 @@
-"""Node, Graph and Function: the one IR, with its readers, writers and rewriters."""
+"""The one representation of programs, and how it is read, written, printed and checked."""

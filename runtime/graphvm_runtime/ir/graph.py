@@ -299,14 +299,17 @@ def reachable(
             node, rest = stack[-1]
             for name in rest:
                 if name in state or name in cut:
-                    if state.get(name) == 1 and by_name[name].op.name not in BACK_EDGE_OPS:
-                        # only a back edge may close a circle
-                        if node.op.name not in ("Merge", "RefMerge"):
-                            raise GraphError(
-                                f"nodes {node.name!r} and {name!r} are on a circle "
-                                "that is no while loop",
-                                node=node.signature(),
-                            )
+                    # only a back edge may close a circle
+                    if (
+                        state.get(name) == 1
+                        and by_name[name].op.name not in BACK_EDGE_OPS
+                        and node.op.name not in ("Merge", "RefMerge")
+                    ):
+                        raise GraphError(
+                            f"nodes {node.name!r} and {name!r} are on a circle "
+                            "that is no while loop",
+                            node=node.signature(),
+                        )
                     continue
                 below = by_name.get(name)
                 if below is None:

@@ -1,0 +1,105 @@
+"""The nodes of a file in topological order, as TensorFlow orders them."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.graph import Endpoint
+from graphvm_runtime.protos.node_def_pb2 import NodeDef
+
+MERGES = ("Merge", "RefMerge")
+BACK_EDGES = ("NextIteration", "RefNextIteration")
+
+
+class Mapped(NamedTuple):
+    """What stands for nodes of the file that the importer replaces by something of its own.
+
+    Attributes:
+        ends: outputs of the file's nodes -> endpoints outside.
+        after: the file's nodes, as control inputs -> nodes outside.
+    """
+
+    ends: Mapping[tuple[str, int], Endpoint] = {}
+    after: Mapping[str, str] = {}
+
+
+NOTHING_MAPPED = Mapped()
+
+
+def plain_input(text: str) -> tuple[str, int]:
+    """An input of a node of a graph: `node` or `node:k`. Raises GraphError for anything else."""
+    name, colon, index = text.rpartition(":")
+    if not colon:
+        return text, 0
+    if not name or not index.isdecimal():
+        raise GraphError(f"{text!r} is no input: write node, node:k or ^node")
+    return name, int(index)
+
+
+def in_order(defs: Sequence[NodeDef], made: Collection[str], mapped: Mapped) -> list[NodeDef]:
+    """Nodes after their inputs, back edges of loops left out; of those ready the first one first.
+
+    Args:
+        defs: the nodes.
+        made: nodes and arguments that are there already.
+        mapped: what is not taken from the file.
+
+    Raises:
+        GraphError: an input is missing, or there is a circle that is no loop.
+    """
+    at_of = {d.name: at for at, d in enumerate(defs)}
+    ops = [d.op for d in defs]
+    needs: list[int] = []
+    users: dict[int, list[int]] = {}
+    for at, d in enumerate(defs):
+        count = 0
+        for text in d.input:
+            name = _above(text, mapped)
+            if name is None or name in made:
+                continue
+            above = at_of.get(name)
+            if above is None:
+                where = "comes after" if text.startswith("^") else "takes"
+                raise GraphError(
+                    f"node {d.name!r} {where} {name!r}, which is not in the graph", node=shown(d)
+                )
+            if ops[at] in MERGES and ops[above] in BACK_EDGES:
+                continue
+            count += 1
+            users.setdefault(above, []).append(at)
+        needs.append(count)
+    ready = [at for at, count in enumerate(needs) if not count]
+    out: list[NodeDef] = []
+    while ready:
+        at = heapq.heappop(ready)
+        out.append(defs[at])
+        for user in users.get(at, ()):
+            needs[user] -= 1
+            if not needs[user]:
+                heapq.heappush(ready, user)
+    if len(out) < len(defs):
+        stuck = [d for d, count in zip(defs, needs, strict=True) if count]
+        raise GraphError(
+            f"{len(stuck)} nodes are on a circle that is no while loop, or below one: "
+            f"{', '.join(d.name for d in stuck[:5])}",
+            node=shown(stuck[0]),
+        )
+    return out
+
+
+def _above(text: str, mapped: Mapped) -> str | None:
+    """The node of the file that an input names, None where it is taken from elsewhere."""
+    if text.startswith("^"):
+        return None if text[1:] in mapped.after else text[1:]
+    name, _, rest = text.partition(":")
+    if mapped.ends and (name, int(rest) if rest.isdecimal() else 0) in mapped.ends:
+        return None
+    return name
+
+
+def shown(d: NodeDef) -> str:
+    """A node of a file in an error."""
+    return f"{d.name} = {d.op}({', '.join(d.input)})"
