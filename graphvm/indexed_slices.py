@@ -63,7 +63,7 @@ class IndexedSlices:
         """Static shape of the whole tensor."""
         if self.dense_shape is None:
             return TensorShape(None)
-        value = self.graph.constant_value(self.dense_shape)
+        value = self.graph.constant_of(self.dense_shape)
         if value is not None:
             return TensorShape([int(d) for d in value])
         return TensorShape([None] * int(self.dense_shape.type.shape[0])) if is_known(

@@ -45,7 +45,7 @@ def integers(value: Any) -> Tensor:
 
 def known_value(tensor: Tensor) -> Array | None:
     """The value of a tensor that is constant."""
-    found: Array | None = tensor.graph.constant_value(tensor)
+    found: Array | None = tensor.graph.constant_of(tensor)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -205,7 +206,7 @@ def _unsorted_segment_sum(node: Node) -> Callable[..., Any]:
         if count < 0:
             raise InvalidArgumentError(f"num_segments is not negative, got {count}")
         inner = data.shape[ids.ndim :]
-        rows = data.reshape(ids.size, -1) if data.size else data.reshape(ids.size, 0)
+        rows = data.reshape(ids.size, math.prod(inner))  # also where either is 0
         flat = ids.reshape(-1)
         bad = flat >= count
         if bad.any():
