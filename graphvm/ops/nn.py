@@ -281,10 +281,10 @@ def sparse_softmax_cross_entropy_with_logits(
         given = logits.dtype.base
         wide = dtypes.float32 if given in (dtypes.float16, dtypes.bfloat16) else given
         logits = cast(logits, wide)
-        dims = logits.shape.tuple
-        if dims is not None and not (dims and is_compatible(labels.shape.tuple, dims[:-1])):
+        dims = logits.type.shape
+        if dims is not None and not (dims and is_compatible(labels.type.shape, dims[:-1])):
             raise ShapeError(
-                f"labels of shape {shape_text(labels.shape.tuple)} for logits of shape "
+                f"labels of shape {shape_text(labels.type.shape)} for logits of shape "
                 f"{shape_text(dims)}",
                 made=source_text(user_source()),
                 do="labels have the shape of the logits without the last axis",
@@ -306,7 +306,7 @@ def _by_name(function: str, sentinel: object, labels: TensorLike, logits: Tensor
 
 def _as_rows(x: Tensor) -> Tensor:
     """All axes but the last as one."""
-    dims = x.shape.tuple
+    dims = x.type.shape
     last = dims[-1] if dims else None
     return reshape(x, [-1, subscript(shape(x), -1) if last is None else last])
 

@@ -290,7 +290,7 @@ def _reduced(op: str, value: TensorLike, axis: Any, keep: bool, name: str | None
 
 
 def _all_axes(value: Tensor) -> Tensor:
-    shape = value.shape.tuple
+    shape = value.type.shape
     if shape is not None:
         return constant_node(np.arange(len(shape), dtype=np.int32), dtypes.int32)
     return output("Range", (0, output("Rank", (value,)), 1), None, "range")

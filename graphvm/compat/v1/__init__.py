@@ -1,0 +1,21 @@
+"""TensorFlow 1's names, for scripts that import `tensorflow.compat.v1`; all are GraphVM's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import graphvm
+
+__all__ = list(graphvm.__all__)
+
+
+def __getattr__(name: str) -> Any:
+    """The name in GraphVM."""
+    if name in __all__:
+        return getattr(graphvm, name)
+    raise AttributeError(f"module 'graphvm.compat.v1' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """All public names."""
+    return __all__
