@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from graphvm.graph import Tensor
 from graphvm.rules.nodes import integers, node, reshape, shape_of, total
+from graphvm.rules.site import Site
 from graphvm_runtime.shapes import Shape, is_known
-
-if TYPE_CHECKING:
-    from graphvm.rules.registry import Site
 
 
 def reduced_like(g: Tensor, site: Site, index: int, by_output: bool = True) -> Tensor:

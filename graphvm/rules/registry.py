@@ -23,6 +23,7 @@ from graphvm.graph import Operation, Tensor
 from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules.broadcasting import broadcast_like, reduced_like
 from graphvm.rules.nodes import add, conj, constant, mul, node, zeros_like
+from graphvm.rules.site import Site as Site
 from graphvm_runtime.errors import RuleError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.shapes import TensorType
@@ -31,50 +32,6 @@ from graphvm_runtime.shapes import TensorType
 Cotangent: TypeAlias = "Tensor | IndexedSlices | None"
 Cotangents: TypeAlias = Sequence[Cotangent]
 Tangents: TypeAlias = "Sequence[Tensor | None]"
-
-
-class Site(Protocol):
-    """An operation as seen from where its derivative is built.
-
-    Inside a body its inputs and outputs are values of another body; asking for one makes it
-    available, which costs memory at run time where it is used.
-    """
-
-    @property
-    def node(self) -> Node:
-        """The node in the IR."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def type(self) -> str:
-        """Name of the op."""
-
-    @property
-    def inputs(self) -> Sequence[Tensor]:
-        """Values that it takes."""
-
-    @property
-    def outputs(self) -> Sequence[Tensor]:
-        """Values that it makes."""
-
-    @property
-    def wanted(self) -> Sequence[bool]:
-        """For each input whether its derivative is needed."""
-
-    def input_type(self, index: int) -> TensorType:
-        """Static type of an input."""
-
-    def output_type(self, index: int) -> TensorType:
-        """Static type of an output."""
-
-    def input_handle(self, index: int) -> TensorType | None:
-        """Type of what a resource or list input holds."""
-
-    def get_attr(self, name: str) -> Any:
-        """Value of an attribute, as TensorFlow gives it."""
 
 
 class Body(Protocol):

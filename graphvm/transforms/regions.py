@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from graphvm.function import FuncGraph
 from graphvm.graph import Tensor
 from graphvm.rules.nodes import integers, node
-from graphvm.transforms.scopes import BodyScope, Scope
+from graphvm.transforms.scopes import BodyScope, Scope, Walk
 from graphvm_runtime import dtypes
 from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.ir.materialise import COUNTER, FAMILY, LOOPS, ORDER, TRIPS
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType, is_compatible, widened
-
-if TYPE_CHECKING:
-    from graphvm.transforms.derivation import Derivation
 
 _INTEGER = TensorType(dtypes.int32, ())
 
@@ -32,7 +28,7 @@ class DerivedRegion:
         name: of the new node, once it is there.
     """
 
-    def __init__(self, derivation: Derivation, node: Node, scope: Scope) -> None:
+    def __init__(self, derivation: Walk, node: Node, scope: Scope) -> None:
         self.derivation = derivation
         self.node = node
         self.scope = scope

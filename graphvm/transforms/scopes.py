@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, Protocol, overload
 
 from graphvm.function import FuncGraph
 from graphvm.graph import Graph, Operation, Tensor, get_default_graph
@@ -35,9 +35,6 @@ from graphvm_runtime.ir.materialise import (
 )
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType
-
-if TYPE_CHECKING:
-    from graphvm.transforms.regions import DerivedRegion
 
 DIFFERENTIABLE = frozenset(
     (*dtypes.FLOATS, *dtypes.COMPLEX, dtypes.resource, dtypes.variant)
@@ -296,6 +293,41 @@ class DerivedGraph(FuncGraph):
         return super().capture(tensor, name)
 
 
+class Walk(Protocol):
+    """The walk over a graph and its bodies, as far as a body needs it."""
+
+    def function(self, name: str) -> Function:
+        """A function of the graph that is differentiated."""
+
+    def pulled_body(
+        self, body: BodyScope, cotangents: Mapping[int, Tensor], params: Sequence[int]
+    ) -> list[Any]:
+        """See `Body.pull`."""
+
+    def pushed_body(
+        self, body: BodyScope, tangents: Mapping[int, Tensor], results: Sequence[int]
+    ) -> list[Tensor | None]:
+        """See `Body.push`."""
+
+
+class Derived(Protocol):
+    """A derived node while it is built, as its bodies see it.
+
+    Attributes:
+        derivation: the walk that it belongs to.
+        node: the node whose derivative it is.
+        scope: where that node is.
+        after: nodes around the new one whose inner values its bodies name.
+        name: of the new node, once it is there.
+    """
+
+    derivation: Walk
+    node: Node
+    scope: Scope
+    after: set[str]
+    name: str
+
+
 class BodyScope(Scope):
     """A body of a node, walked while a derived body is built; see `graphvm.rules.registry.Body`.
 
@@ -307,7 +339,7 @@ class BodyScope(Scope):
 
     graph: DerivedGraph
 
-    def __init__(self, region: DerivedRegion, attr: str, name: str) -> None:
+    def __init__(self, region: Derived, attr: str, name: str) -> None:
         node, parent = region.node, region.scope
         ref = node.attrs[attr]
         assert isinstance(ref, FuncRef)
