@@ -13,7 +13,7 @@ import numpy as np
 from graphvm_runtime.dtypes import bool_, int32, string
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
-from graphvm_runtime.ir.rewriting import identity, is_effect, new_node
+from graphvm_runtime.ir.rewriting import colocated, identity, is_effect, new_node
 from graphvm_runtime.ops.registry import AttrValue, Effects
 from graphvm_runtime.shapes import TensorType
 
@@ -160,6 +160,8 @@ class _Lowering:
     def emit(self, nodes: Sequence[Node], scope: _Scope) -> None:
         """Adds the nodes of a graph or a body."""
         outer = self.pivot
+        mine: list[int] = []
+        names: dict[str, str] = {}
         for node in nodes:
             self.pivot = scope.pivot
             name = node.name
@@ -177,10 +179,14 @@ class _Lowering:
                     scope.ends[Endpoint(node.name, i)] = end
                 scope.after[node.name] = done
                 continue
+            mine.append(len(self.nodes))
+            names[node.name] = name
             self.put(node.changed(name=name, inputs=inputs, after=after))
             for i in range(len(node.outputs)):
                 scope.ends[Endpoint(node.name, i)] = Endpoint(name, i)
             scope.after[node.name] = (name,)
+        for at in mine:
+            self.nodes[at] = colocated([self.nodes[at]], names)[0]
         self.pivot = outer
 
     def _is_lowered(self, node: Node, scope: _Scope) -> bool:
@@ -214,8 +220,10 @@ class _Lowering:
             if ends:
                 attrs = {"T": tuple(t.dtype.base for t in node.outputs)}
                 self.nodes.append(new_node(name, "IdentityN", ends, node.outputs, attrs, done))
+                ends = [Endpoint(name, i) for i in range(len(ends))]
             else:
                 self.nodes.append(new_node(name, "NoOp", (), (), {}, done))
+            done = (name,)
         return ends, done
 
     def _readers(self, node: Node, scope: _Scope) -> list[Node]:
@@ -244,7 +252,10 @@ class _Lowering:
         self.emit(function.body.nodes, scope)
         self.bodies.pop()
         results = [scope.end(e, "") for e in function.results]
-        return results, list(scope.waits(function.control)), scope
+        control = list(function.control)
+        if self.gate:  # all of a body runs, asked for or not
+            control += [n.name for n in function.body.nodes if is_effect(n)]
+        return results, list(scope.waits(control)), scope
 
     def _predicate(self, node: Node, name: str, end: Endpoint, type_: TensorType) -> Endpoint:
         """The predicate as a boolean scalar."""
@@ -463,8 +474,7 @@ class _Lowering:
     ) -> tuple[str, ...]:
         """What the next iteration waits for, so that effects keep the order of iterations."""
         if self.gate:
-            wanted = [n.name for n in body.body.nodes if is_effect(n)]
-            return tuple(dict.fromkeys([*scope.waits(wanted), *control]))
+            return tuple(control)
         # an op that waits for others may wait for a later iteration; nothing may wait for it
         late: set[str] = set()
         for node in body.body.nodes:

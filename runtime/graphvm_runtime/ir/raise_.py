@@ -16,7 +16,7 @@ from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.liveness import assumptions, liveness
 from graphvm_runtime.ir.raise_conds import Keep, Raised, Refused, raise_conds
 from graphvm_runtime.ir.raise_loops import raise_loop
-from graphvm_runtime.ir.rewriting import Work
+from graphvm_runtime.ir.rewriting import Work, colocated
 from graphvm_runtime.ir.strictness import queues
 from graphvm_runtime.ops import lookup
 
@@ -99,7 +99,7 @@ def _region(
         except Refused as refused:
             mine.append(Raised(frame.name, False, str(refused)))
     report.extend(replace(r, region=prefix + r.region) for r in mine)
-    left = list(work.nodes.values())
+    left = colocated(work.nodes.values(), {n: n for n in work.nodes})
     if not _has_primitives(left):
         left = [_plain(n) for n in left]
     return left, work.library, work.moved

@@ -485,27 +485,24 @@ class _Cond:
         members = [*names, *(n for s in sides for n in (*s.nodes, *s.switches))]
         work.add(node, frame, members)
         self.lives.of[node.name] = self.context
-        ends: dict[Endpoint, Endpoint] = {}
-        for i, merge in enumerate(merges):
-            ends[Endpoint(merge.name, 0)] = Endpoint(node.name, i)
+        ends = {Endpoint(m.name, 0): Endpoint(node.name, i) for i, m in enumerate(merges)}
         for i, merge in enumerate(indexed):
             ends[Endpoint(merge.name, 1)] = Endpoint(node.name, len(merges) + i)
-        work.redirect(ends, dict.fromkeys(names, node.name))
-        kept = [(m, self.keep.output(m.name, 0), self.keep.output(m.name, 1)) for m in merges]
+        gone: dict[str, str] = {}
         for merge in merges:
-            work.remove(merge.name)
-        for merge, value, index in kept:
-            if index:
+            value, index = Endpoint(merge.name, 0), Endpoint(merge.name, 1)
+            if self.keep.output(merge.name, 1):
                 types = merge.outputs
-                inputs = [ends[Endpoint(merge.name, 0)], ends[Endpoint(merge.name, 1)]]
+                inputs = [ends.pop(value), ends.pop(index)]
                 attrs = {"T": tuple(t.dtype.base for t in types)}
-                work.add(new_node(merge.name, "IdentityN", inputs, types, attrs), frame)
-            elif value:
-                work.add(
-                    identity(merge.name, ends[Endpoint(merge.name)], merge.outputs[0]), frame
-                )
-            if value or index:
-                self.lives.of[merge.name] = self.context
+                work.change(new_node(merge.name, "IdentityN", inputs, types, attrs))
+            elif self.keep.output(merge.name, 0):
+                work.change(identity(merge.name, ends.pop(value), merge.outputs[0]))
+            else:
+                gone[merge.name] = node.name
+        work.redirect(ends, gone)
+        for name in gone:
+            work.remove(name)
         first = len(merges) + len(indexed)
         self._hand_on(node, extras, first, sides, members)
         self._clear(sides)

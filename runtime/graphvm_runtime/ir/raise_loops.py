@@ -303,15 +303,17 @@ class _Loop:
         for leaving in self.exits:
             variable = self.switches[leaving.inputs[0].node].inputs[0].node
             ends[Endpoint(leaving.name)] = Endpoint(node.name, index[variable])
-        work.redirect(ends, {e.name: node.name for e in self.exits})
+        kept = [e for e in self.exits if self.keep.output(e.name, 0)]
+        new = [identity(e.name, ends.pop(Endpoint(e.name)), e.outputs[0]) for e in kept]
+        gone = {e.name: node.name for e in self.exits if e not in kept}
+        work.redirect(ends, gone)
+        users = {e.name: list(work.users[e.name]) for e in kept}
         above = {s for e in self.frame.enters for s in sources(work.nodes[e.name])}
         going = [*self.nodes, *(e.name for e in self.frame.enters)]
         for name in going:
             work.change(work.nodes[name].changed(inputs=(), after=()))
         for name in going:
             work.remove(name)
-        for leaving in self.exits:
-            if self.keep.output(leaving.name, 0):
-                end = ends[Endpoint(leaving.name)]
-                work.add(identity(leaving.name, end, leaving.outputs[0]), parent)
+        for same in new:
+            work.add(same, parent, users=users[same.name])
         work.drop_unused(above, self.keep.computed)

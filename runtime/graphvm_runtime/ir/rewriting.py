@@ -25,6 +25,8 @@ from graphvm_runtime.shapes import TensorType
 # what only leads tensors to regions; Equal: to ask a Merge which side it took
 _PLUMBING = SWITCHES | ENTERS | {"Identity", "LoopCond", "Equal", "Const"}
 
+_TOGETHER = b"loc:@"
+
 Handles = Callable[[Endpoint], "TensorType | None"]
 
 
@@ -75,10 +77,12 @@ class Work:
         names = self.inside[id(frame)]
         return ordered(_inner_only(self.nodes[n], names) for n in names)
 
-    def add(self, node: Node, frame: Frame, members: Iterable[str] = ()) -> None:
-        """A new node."""
+    def add(
+        self, node: Node, frame: Frame, members: Iterable[str] = (), users: Iterable[str] = ()
+    ) -> None:
+        """A new node; `users` take it already."""
         self.nodes[node.name] = node
-        self.users[node.name] = {}
+        self.users[node.name] = dict.fromkeys(users)
         self.reserved.add(node.name)
         self._link(node)
         self.frame[node.name] = frame
@@ -211,6 +215,26 @@ def identity(name: str, end: Endpoint, type_: TensorType, after: Iterable[str] =
     return new_node(name, "Identity", (end,), (type_,), {"T": type_.dtype.base}, after)
 
 
+def colocated(nodes: Iterable[Node], names: Mapping[str, str]) -> list[Node]:
+    """Nodes with their colocations (`_class`) renamed, and dropped where the other is gone."""
+    out = []
+    for node in nodes:
+        classes = node.attrs.get("_class")
+        if classes:
+            kept = []
+            for text in classes:
+                other = names.get(text.removeprefix(_TOGETHER).decode())
+                if other is not None or not text.startswith(_TOGETHER):
+                    kept.append(text if other is None else _TOGETHER + other.encode())
+            if tuple(kept) != tuple(classes):
+                attrs = {k: v for k, v in node.attrs.items() if k != "_class"}
+                if kept:
+                    attrs["_class"] = tuple(kept)
+                node = node.changed(attrs=MappingProxyType(attrs))
+        out.append(node)
+    return out
+
+
 class Body:
     """A function body that is being cut out of a graph.
 
@@ -269,6 +293,7 @@ class Body:
         needed = [n for n in needed if n not in below]
         every = dict.fromkeys([*args, *(n.name for n in reached), *(n.name for n in extra)])
         order = ordered(everything[n] for n in [*args, *self.nodes] if n in every)
+        order = colocated(order, {n: n for n in every})
         return Function(
             name,
             tuple(Endpoint(a) for a in args),

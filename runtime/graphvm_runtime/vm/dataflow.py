@@ -117,7 +117,7 @@ class Dataflow:
 
     Args:
         graph: with or without primitives; variables are resources.
-        feeds: endpoints whose values are given to `run`.
+        feeds: endpoints whose values are given to `run`; those that nothing needs are dropped.
         fetches: endpoints whose values `run` gives.
         targets: nodes that are run for their effect alone; here only checked to be there.
         program_for: the program of a library function, for functional nodes.
@@ -136,8 +136,9 @@ class Dataflow:
         targets: Collection[str] = (),
         program_for: Callable[[str], Runs] | None = None,
     ) -> None:
-        for name in (*targets, *(e.node for e in (*feeds, *fetches))):
-            if name not in graph.by_name:
+        known = {*graph.by_name, *(e.node for e in feeds)}
+        for name in (*targets, *(e.node for e in fetches)):
+            if name not in known:
                 raise InvalidArgumentError(f"the graph has no operation {name!r}")
         self.graph = graph
         self.fetches = tuple(fetches)
@@ -468,7 +469,7 @@ class _Run:
             if fault is error:
                 raise
             raise fault from error
-        return (result,) if item.outputs == 1 else result
+        return _outputs(item, result)
 
     def _located_region(self, item: Item, args: Sequence[Any]) -> Sequence[Any]:
         try:
@@ -484,8 +485,7 @@ class _Run:
             if error is not None:
                 self.reports.put((item, there, None, located(error, item.node)))
             else:
-                outputs = (result,) if item.outputs == 1 else result
-                self.reports.put((item, there, outputs, None))
+                self.reports.put((item, there, _outputs(item, result), None))
 
         for i in item.copies:
             args[i] = own(args[i])
@@ -534,6 +534,14 @@ class _Run:
         there.outstanding -= 1
         if not there.outstanding:
             self._clean(there.frame, there.number)
+
+
+def _outputs(item: Item, result: Any) -> Sequence[Any]:
+    """What a kernel returned, as a sequence."""
+    if item.outputs == 1:
+        return (result,)
+    outputs: Sequence[Any] = result if item.outputs else ()
+    return outputs
 
 
 def is_dataflow(graph: Graph) -> bool:

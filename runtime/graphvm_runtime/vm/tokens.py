@@ -29,7 +29,7 @@ _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _IFS = frozenset({"If", "StatelessIf"})
 _WHILES = frozenset({"While", "StatelessWhile"})
 REGIONS = _CALLS | _IFS | _WHILES
-_FORWARDING = frozenset({"Identity", "StopGradient", "LoopCond"})
+_FORWARDING = frozenset({"Identity", "IdentityN", "StopGradient", "LoopCond"})
 
 
 class Item:
@@ -132,7 +132,8 @@ def tables(graph: Graph, feeds: Sequence[Endpoint], fetches: Sequence[Endpoint])
 
     Args:
         graph: pruned.
-        feeds: endpoints whose values are given; a node all of whose outputs are given is not run.
+        feeds: endpoints whose values are given, or that are not there at all; a node all of whose
+            outputs are given is not run.
         fetches: endpoints whose values are wanted.
 
     Raises:
@@ -180,7 +181,8 @@ def tables(graph: Graph, feeds: Sequence[Endpoint], fetches: Sequence[Endpoint])
                 items[name].followers.append(item)
     outside = made_tables[0]
     for end in (*feeds, *fetches):
-        _check_outside(end, items, home, outside)
+        if end.node in items:
+            _check_outside(end, items, home, outside)
     for place, end in enumerate(fetches):
         if end not in given:
             items[end.node].fetches.append((end.index, place))
