@@ -24,6 +24,7 @@ from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules.broadcasting import broadcast_like, reduced_like
 from graphvm.rules.nodes import add, conj, constant, mul, node, zeros_like
 from graphvm.rules.site import Site as Site
+from graphvm_runtime.dtypes import resource, variant
 from graphvm_runtime.errors import RuleError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.shapes import TensorType
@@ -211,7 +212,7 @@ class Linear:
 
     Args:
         transpose: `transpose(site, *cotangents)` gives the cotangents of all inputs.
-        inputs: which inputs it is linear in; None: all.
+        inputs: which inputs it is linear in; None: all that can have a derivative.
         apply: forward mode, `apply(site, tangents)`, where it is not simply the op on the
             tangents with zeros for those that are missing.
         sparse: the transpose takes IndexedSlices as they are.
@@ -238,7 +239,9 @@ class Linear:
 
     def push(self, site: Site, tangents: Tangents, transform: Transform) -> Tangents:
         """See `Rule`."""
-        linear = range(len(tangents)) if self.inputs is None else self.inputs
+        linear: Sequence[int] = self.inputs if self.inputs is not None else [
+            i for i in range(len(tangents)) if _has_derivative(site.input_type(i))
+        ]
         given = [t if i in linear else None for i, t in enumerate(tangents)]
         if all(t is None for t in given):
             return [None] * len(site.node.outputs)
@@ -370,7 +373,7 @@ class Registered:
     def pull(self, site: Site, cotangents: Cotangents, transform: Transform) -> Cotangents:
         """See `Rule`."""
         given = [
-            zeros_like(site.outputs[i]) if c is None and _has_derivative(t) else c
+            zeros_like(site.outputs[i]) if c is None and _is_number(t) else c
             for i, (c, t) in enumerate(zip(cotangents, site.node.outputs, strict=True))
         ]
         found = self.function(site, *given)
@@ -389,8 +392,12 @@ class Registered:
         return transform.pushed_by_reverse(site, lambda gs: self.pull(site, gs, transform), tangents)
 
 
-def _has_derivative(type_: TensorType) -> bool:
+def _is_number(type_: TensorType) -> bool:
     return type_.dtype.base.is_floating or type_.dtype.base.is_complex
+
+
+def _has_derivative(type_: TensorType) -> bool:
+    return _is_number(type_) or type_.dtype.base in (resource, variant)
 
 
 class Rules(Mapping[str, Rule]):

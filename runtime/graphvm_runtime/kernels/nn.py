@@ -23,7 +23,7 @@ def _relu(node: Node) -> Kernel:
     zero = node.attrs["T"].numpy.type(0)
 
     def call(x: Array, out: Array | None = None) -> Any:
-        return np.maximum(x, zero, out)
+        return np.maximum(x, zero, out=out)
 
     return Kernel(call, out=True, inplace=True)
 

@@ -1,0 +1,193 @@
+"""Every rule: both modes against differences and each other, to second order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphvm.conversion import apply, output
+from graphvm.ops.array import stop_gradient
+from graphvm.rules import RULES
+from graphvm.rules.registry import NotDifferentiable
+from graphvm_runtime import dtypes
+from graphvm_runtime.ops import names
+from tests.derivatives.checks import checked
+
+_RNG = np.random.default_rng(7)
+
+
+def real(*shape: int, low: float = -1.5, high: float = 1.5) -> Any:
+    return _RNG.uniform(low, high, shape)
+
+
+def positive(*shape: int) -> Any:
+    return real(*shape, low=0.5, high=2.0)
+
+
+def apart(*shape: int) -> Any:
+    """No two elements are close, so that maxima stay where they are."""
+    size = int(np.prod(shape))
+    return (0.5 + _RNG.permutation(size) / size).reshape(shape)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An op on some inputs; inputs of float64 are differentiated by."""
+
+    op: str
+    inputs: tuple[Any, ...]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    order: int = 2
+    outputs: tuple[int | None, int | None] = (None, None)
+    by: tuple[int, ...] | None = None
+
+    def __repr__(self) -> str:
+        shapes = [
+            ",".join(str(np.shape(a)) for a in (i if isinstance(i, tuple) else (i,)))
+            for i in self.inputs
+        ]
+        return f"{self.op}-{'-'.join(shapes)}"
+
+
+UNARY = ["Neg", "Abs", "Sign", "Square", "Exp", "Sin", "Cos", "Tanh", "Sigmoid", "Relu",
+         "Softmax", "LogSoftmax", "L2Loss", "Identity"]  # fmt: skip
+POSITIVE = ["Sqrt", "Rsqrt", "Log", "Reciprocal"]
+BINARY = ["Add", "AddV2", "Sub", "Mul", "RealDiv", "DivNoNan", "Pow", "SquaredDifference",
+          "Maximum", "Minimum", "FloorMod"]  # fmt: skip
+GRADS = ["SqrtGrad", "RsqrtGrad", "TanhGrad", "SigmoidGrad", "ReluGrad"]
+I32 = np.int32
+
+CASES = [
+    *(Case(op, (real(2, 3),)) for op in UNARY),
+    *(Case(op, (positive(2, 3),)) for op in POSITIVE),
+    *(
+        Case(op, (positive(*a), positive(*b)))
+        for op in BINARY
+        for a, b in [((2, 3), (2, 3)), ((2, 1, 3), (4, 1)), ((), (3,)), ((3,), ())]
+    ),
+    *(Case(op, (positive(2, 3), positive(2, 3))) for op in GRADS),
+    *(
+        Case("MatMul", (real(*((3, 2) if a else (2, 3))), real(*((4, 3) if b else (3, 4)))),
+             {"transpose_a": a, "transpose_b": b})
+        for a in (False, True) for b in (False, True)
+    ),
+    *(
+        Case("BatchMatMulV2",
+             (real(*left, *((3, 2) if a else (2, 3))), real(*right, *((4, 3) if b else (3, 4)))),
+             {"adj_x": a, "adj_y": b})
+        for a, b, left, right in [(False, False, (2,), (2,)), (True, False, (1, 2), (3, 1)),
+                                  (False, True, (), (2,)), (True, True, (2,), ())]
+    ),
+    *(
+        Case(op, (apart(2, 3, 2), np.array(axes, I32)), {"keep_dims": keep})
+        for op in ("Sum", "Mean", "Max", "Min", "Prod")
+        for axes, keep in [([0], False), ([-1, 0], True), ([0, 1, 2], False), ([], False), (1, True)]
+    ),
+    *(
+        Case("Cumprod", (positive(2, 3), np.array(axis, I32)), {"exclusive": e, "reverse": r})
+        for axis in (0, -1) for e in (False, True) for r in (False, True)
+    ),
+    Case("Cast", (real(3),), {"DstT": dtypes.float64}),
+    Case("AddN", ((real(2), real(2), real(2)),)),
+    Case("UnsortedSegmentSum", (real(4, 2), np.array([2, 0, -1, 2], I32), np.array(3, I32))),
+    Case("UnsortedSegmentSum", (real(2, 2, 3), np.array([[2, 0], [-1, 2]], I32), np.array(4, I32))),
+    Case("PlaceholderWithDefault", (real(2),), {"shape": (2,)}),
+    Case("IdentityN", ((real(2), real(3)),)),
+    Case("Reshape", (real(2, 3), np.array([3, -1], I32))),
+    Case("ExpandDims", (real(2, 3), np.array(1, I32))),
+    Case("Squeeze", (real(2, 1, 3),)),
+    Case("Fill", (np.array([2, 3], I32), np.float64(0.7))),
+    Case("Transpose", (real(2, 3, 4), np.array([2, 0, 1], I32))),
+    Case("Tile", (real(2, 3), np.array([2, 1], I32))),
+    Case("BroadcastTo", (real(2, 1), np.array([4, 2, 3], I32))),
+    Case("Select", (np.array([True, False, True]), real(3), real(3))),
+    Case("Select", (np.array([True, False, True]), real(3, 2), real(3, 2))),
+    Case("SelectV2", (np.array([True, False, True]), real(2, 1), real(3))),
+    Case("ConcatV2", ((real(2, 3), real(2, 1)), np.array(1, I32))),
+    Case("ConcatV2", ((real(2, 3), real(2, 1)), np.array(-1, I32))),
+    Case("Pack", ((real(2, 3), real(2, 3)),), {"axis": 1}),
+    Case("Unpack", (real(2, 3),), {"num": 3, "axis": 1}),
+    Case("Unpack", (real(2, 3),), {"num": 3, "axis": 1}, outputs=(1, 2)),
+    Case("Slice", (real(3, 4), np.array([1, 0], I32), np.array([2, -1], I32))),
+    Case("Pad", (real(2, 3), np.array([[1, 0], [0, 2]], I32))),
+    Case("StridedSlice",
+         (real(4, 5), np.array([3, 0, 1], I32), np.array([0, 9, 5], I32), np.array([-2, 1, 2], I32)),
+         {"new_axis_mask": 2}),
+    Case("StridedSlice",
+         (real(4, 5), np.array([1], I32), np.array([2], I32), np.array([1], I32)),
+         {"shrink_axis_mask": 1}),
+    Case("StridedSliceGrad",
+         (np.array([4, 5], I32), np.array([3], I32), np.array([0], I32), np.array([-2], I32),
+          real(2, 5))),
+    Case("GatherV2", (real(4, 2), np.array([3, 0, 3], I32), np.array(0, I32))),
+    Case("GatherV2", (real(2, 4, 3), np.array([[3, 0], [1, 1]], I32), np.array(1, I32))),
+    Case("GatherV2", (real(2, 4, 3), np.array([2, 0], I32), np.array(-1, I32))),
+    Case("GatherV2", (real(2, 4, 3), np.array([[3, 0, 1], [1, 1, 2]], I32), np.array(1, I32)),
+         {"batch_dims": 1}),
+    Case("GatherV2", (real(2, 4, 3), np.array([[2, 0, 1], [1, 1, 2]], I32), np.array(2, I32)),
+         {"batch_dims": 1}),
+    Case("BiasAdd", (real(2, 3), real(3))),
+    Case("BiasAdd", (real(2, 3, 2, 1), real(3)), {"data_format": b"NCHW"}),
+    Case("BiasAddGrad", (real(2, 4, 3),)),
+    Case("BiasAddGrad", (real(2, 3, 2, 1),), {"data_format": b"NCHW"}),
+    # its rule is the derivative where labels are probabilities
+    Case("SoftmaxCrossEntropyWithLogits", (real(2, 3), np.array([[0.2, 0.3, 0.5], [0, 0, 1.0]])),
+         outputs=(0, 1), by=(0,)),
+    Case("SoftmaxCrossEntropyWithLogits", (real(2, 3), np.array([[0.2, 0.3, 0.5], [0, 0, 1.0]])),
+         outputs=(1, 2), by=(0,), order=1),
+    Case("SoftmaxCrossEntropyWithLogits", (real(2, 3), positive(2, 3)),
+         outputs=(0, 1), by=(1,), order=1),
+    Case("SparseSoftmaxCrossEntropyWithLogits", (real(2, 3), np.array([2, 0], I32)),
+         outputs=(0, 1), order=2),
+]  # fmt: skip
+
+
+def _program(case: Case) -> Any:
+    def program(*flat: Any) -> Any:
+        left = list(flat)
+        inputs = [
+            [left.pop(0) for _ in each] if isinstance(each, tuple) else left.pop(0)
+            for each in case.inputs
+        ]
+        return list(apply(case.op, inputs, case.attrs).outputs[slice(*case.outputs)])
+
+    return program
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["static", "dynamic"])
+@pytest.mark.parametrize("case", CASES, ids=repr)
+def test_rule(case: Case, known: bool) -> None:
+    flat = [a for each in case.inputs for a in (each if isinstance(each, tuple) else [each])]
+    checked(_program(case), flat, order=case.order, known=known, by=case.by, rtol=2e-5)
+
+
+def test_every_op_has_a_rule() -> None:
+    assert sorted(RULES) == names()
+
+
+def test_every_differentiable_op_has_a_case() -> None:
+    elsewhere = {"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall",
+                 "StatefulPartitionedCall", "ReadVariableOp"}  # fmt: skip
+    covered = {c.op for c in CASES} | elsewhere
+    left = {
+        op for op, rule in RULES.items()
+        if not isinstance(rule, NotDifferentiable) and op not in covered
+    }  # fmt: skip
+    primitives = {
+        "Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit",
+        "NextIteration", "RefNextIteration",
+    }  # fmt: skip
+    lists = {op for op in left if op.startswith("TensorList")}
+    assert left - primitives - lists == set()
+
+
+def test_reasons() -> None:
+    assert all(r.why for r in RULES.values() if isinstance(r, NotDifferentiable))
+
+
+def test_stop_gradient_has_none() -> None:
+    checked(lambda x: x * stop_gradient(output("Sin", (x,))), [real(2)], order=0)
