@@ -68,7 +68,9 @@ class Keep:
 
     def output(self, name: str, index: int) -> bool:
         """Whether an output of a region must stay under its old name."""
-        return self._all or name in self._whole or f"{name}:{index}" in self._ends
+        if self._all:
+            return index == 0
+        return name in self._whole or f"{name}:{index}" in self._ends
 
 
 class Refused(Exception):

@@ -5,14 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.ir.frames import PRIMITIVES
 from graphvm_runtime.ir.graph import Graph
 from graphvm_runtime.ir.raise_ import raise_
-
-_PRIMITIVES = frozenset({
-    "Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit",
-    "NextIteration", "RefNextIteration", "LoopCond",
-})  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class RaiseControlFlow:
@@ -22,6 +17,9 @@ class RaiseControlFlow:
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph with raised regions."""
-        if not any(n.op.name in _PRIMITIVES for n in graph.nodes):
+        bodies = (graph, *(f.body for f in graph.library.values()))
+        if not any(n.op.name in PRIMITIVES for b in bodies for n in b.nodes):
             return graph, request
-        return raise_(graph, request.names()), request
+        # naming outputs leaves the others of their nodes free
+        wanted = {str(e) for e in (*request.feeds, *request.fetches)} | set(request.targets)
+        return raise_(graph, wanted), request
