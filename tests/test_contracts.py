@@ -44,7 +44,7 @@ BREACHES = [
     Breach(
         "graphvm stands on the runtime",
         "runtime/graphvm_runtime/engine/session.py",
-        lazily("import graphvm.session"),
+        lazily("import graphvm.nest"),
     ),
     Breach(
         "graphvm enters the runtime by its doors",
@@ -153,4 +153,6 @@ def test_every_room_of_the_runtime_is_a_door_or_protected() -> None:
     rooms = {room.strip(" ()") for floor in floors for room in floor.split("|")}
     protected = contract("graphvm enters the runtime by its doors")["protected_modules"]
     names = {module.removeprefix("graphvm_runtime.") for module in protected}
-    assert names == rooms - DOORS - GROUND
+    runtime = ROOT / "runtime" / "graphvm_runtime"
+    there = {room for room in rooms if any(runtime.glob(f"{room}.py")) or (runtime / room).is_dir()}
+    assert names == there - DOORS - GROUND
