@@ -13,10 +13,12 @@ class GraphKeys:
     """
 
     GLOBAL_VARIABLES: ClassVar[str] = "variables"
+    VARIABLES: ClassVar[str] = "variables"
     LOCAL_VARIABLES: ClassVar[str] = "local_variables"
     METRIC_VARIABLES: ClassVar[str] = "metric_variables"
     MODEL_VARIABLES: ClassVar[str] = "model_variables"
     TRAINABLE_VARIABLES: ClassVar[str] = "trainable_variables"
+    TRAINABLE_RESOURCE_VARIABLES: ClassVar[str] = "trainable_resource_variables"
     SUMMARIES: ClassVar[str] = "summaries"
     QUEUE_RUNNERS: ClassVar[str] = "queue_runners"
     TABLE_INITIALIZERS: ClassVar[str] = "table_initializer"

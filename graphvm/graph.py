@@ -232,7 +232,7 @@ class Graph(Scoped, CollectionStore, Library):
             return self._view(at)
         if not allow_tensor:
             raise GraphError(f"{name!r} names a tensor, not an operation", do=f"write {node!r}")
-        if not index.isdecimal() or not node:
+        if not index.isdecimal():
             raise GraphError(f"{name!r} is no name: a tensor is named node:index")
         at = self._at.get(node)
         if at is None:
@@ -384,8 +384,9 @@ class Graph(Scoped, CollectionStore, Library):
         source: Source,
     ) -> None:
         shown = ", ".join(f"{t.op.name}: {t.type}" for t in inputs)
-        name = (name or op.name).rstrip("/") or op.name
-        made = self.unique_name(name, mark_as_used=False)
+        name = name or op.name
+        # a name that ends in a slash is taken as it is
+        made = name[:-1] if name.endswith("/") else self.unique_name(name, mark_as_used=False)
         error.located(f"{made} = {op.name}({shown})", ir.source_text(source))
 
     def _after(

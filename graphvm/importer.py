@@ -109,6 +109,12 @@ def _imported(
             producer_ops=ops,
         )
         nodes = reader.read(message.node)
+        for name, index in mapped.ends:
+            replaced = reader.made.get(name)
+            if replaced is not None and index >= len(replaced.outputs):
+                raise GraphError(f"input_map names {name}:{index}, which does not exist")
+        for text in return_elements or ():
+            _check_element(reader, mapped, text)
         library = read_library(instances, sources, ops)
         for function in library.values():
             graph.add_function(function)
@@ -173,13 +179,19 @@ def _renaming(graph: Graph, names: set[str], scope: str) -> Callable[[str], str]
     return rename
 
 
-def _element(graph: Graph, reader: Reader, mapped: Mapped, text: str) -> Tensor | Operation:
-    name, colon, _ = text.partition(":")
-    key = _output(text)
-    if colon and key in mapped.ends:
-        return graph.tensor_at(mapped.ends[key])
+def _check_element(reader: Reader, mapped: Mapped, text: str) -> None:
+    name, index = _output(text)
     node = reader.made.get(name)
-    if node is None or (colon and key[1] >= len(node.outputs)):
+    is_tensor = ":" in text
+    if is_tensor and (name, index) in mapped.ends:
+        return
+    if node is None or (is_tensor and index >= len(node.outputs)):
         raise GraphError(f"return_elements names {text!r}, which the graph does not have")
-    op = graph.operation_of(node)
-    return op.outputs[key[1]] if colon else op
+
+
+def _element(graph: Graph, reader: Reader, mapped: Mapped, text: str) -> Tensor | Operation:
+    name, index = _output(text)
+    if ":" not in text:
+        return graph.operation_of(reader.made[name])
+    end = mapped.ends.get((name, index))
+    return graph.tensor_at(Endpoint(reader.made[name].name, index) if end is None else end)

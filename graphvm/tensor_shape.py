@@ -219,7 +219,7 @@ class TensorShape:
     def __repr__(self) -> str:
         if self._shape is None:
             return "TensorShape(None)"
-        return f"TensorShape({list(self._shape)})"
+        return f"TensorShape({self.dims})"
 
     def __str__(self) -> str:
         if self._shape is None:
