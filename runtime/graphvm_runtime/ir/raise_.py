@@ -99,6 +99,8 @@ def _region(
         except Refused as refused:
             mine.append(Raised(frame.name, False, str(refused)))
     report.extend(replace(r, region=prefix + r.region) for r in mine)
+    dangling = [n for n, users in work.users.items() if not users]
+    work.drop_unused(dangling, keep.has, whole=True)
     left = colocated(work.nodes.values(), {n: n for n in work.nodes})
     if not _has_primitives(left):
         left = [_plain(n) for n in left]

@@ -47,20 +47,17 @@ class Keep:
     Args:
         wanted: names of nodes, or endpoints as text (`cond/Merge:1`); None: the output of every
             region, but nothing inside.
+
+    Attributes:
+        whole: None was given.
     """
 
     def __init__(self, wanted: Collection[str] | None) -> None:
-        self._all = wanted is None
+        self.whole = wanted is None
         self._ends = {w for w in wanted or () if ":" in w}
         of_ends = {w.rpartition(":")[0] for w in self._ends}
         self._whole = {w for w in wanted or () if ":" not in w} - of_ends
         self._names = self._whole | of_ends
-
-    def computed(self, node: Node) -> bool:
-        """Whether a node that nothing uses any more must stay all the same."""
-        if self._all:
-            return node.op.name in ("Identity", "Equal", "Const")
-        return node.name in self._names
 
     def has(self, name: str) -> bool:
         """Whether a node inside a region, or an output of it, is wanted."""
@@ -68,7 +65,7 @@ class Keep:
 
     def output(self, name: str, index: int) -> bool:
         """Whether an output of a region must stay under its old name."""
-        if self._all:
+        if self.whole:
             return index == 0
         return name in self._whole or f"{name}:{index}" in self._ends
 
@@ -588,4 +585,4 @@ class _Cond:
         for name in going:
             work.remove(name)
         switches = [n for s in sides for n in s.switches]
-        work.drop_unused([*switches, *above], self.keep.computed)
+        work.drop_unused([*switches, *above], self.keep.has, self.keep.whole)

@@ -316,4 +316,4 @@ class _Loop:
             work.remove(name)
         for same in new:
             work.add(same, parent, users=users[same.name])
-        work.drop_unused(above, self.keep.computed)
+        work.drop_unused(above, self.keep.has, self.keep.whole)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from graphvm_runtime.dtypes import resource
-from graphvm_runtime.ir.frames import ENTERS, SWITCHES, Frame
+from graphvm_runtime.ir.frames import PRIMITIVES, SWITCHES, Frame
 from graphvm_runtime.ir.graph import (
     BACK_EDGE_OPS,
     Endpoint,
@@ -22,9 +22,8 @@ from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType
 
-# what only leads tensors to regions; Equal: to ask a Merge which side it took
-_PLUMBING = SWITCHES | ENTERS | {"Identity", "LoopCond", "Equal", "Const"}
-
+# what may only be there to lead tensors to regions; Equal: to ask a Merge which side it took
+_PLUMBING = frozenset({"Identity", "Equal", "Const"})
 _TOGETHER = b"loc:@"
 
 Handles = Callable[[Endpoint], "TensorType | None"]
@@ -154,17 +153,25 @@ class Work:
                 )
             )
 
-    def drop_unused(self, names: Iterable[str], keep: Callable[[Node], bool]) -> None:
-        """Drops plumbing that nothing uses any more, and what of it only that used."""
+    def drop_unused(self, names: Iterable[str], keep: Callable[[str], bool], whole: bool) -> None:
+        """Drops plumbing that nothing uses any more, and what of it only that used.
+
+        Args:
+            names: where to begin.
+            keep: whether a node must stay.
+            whole: tensors that are no part of a region must stay too.
+        """
         pending = list(names)
         while pending:
             name = pending.pop()
             node = self.nodes.get(name)
-            if node is None or self.users[name] or node.op.name not in _PLUMBING or keep(node):
+            if node is None or self.users[name] or keep(name):
                 continue
-            pending.extend(e.node for e in node.inputs)
-            pending.extend(node.after)
-            self.remove(name)
+            op = node.op.name
+            pivot = op == "Identity" and self.nodes[node.inputs[0].node].op.name in SWITCHES
+            if op in PRIMITIVES or pivot or (not whole and op in _PLUMBING):
+                pending.extend(sources(node))
+                self.remove(name)
 
 
 def _inner_only(node: Node, names: Mapping[str, None]) -> Node:
