@@ -156,8 +156,11 @@ class Lives:
         return unknown
 
 
-def assumptions(work: Work, tree: Frame) -> dict[int, Liveness]:
-    """For each frame (by id) the literals that hold wherever it runs."""
+def believed(work: Work, tree: Frame) -> Lives:
+    """Liveness of all nodes, each relative to its frame, if all loops are of the plain kind.
+
+    Its `assumed` is true of them anyway.
+    """
     lives = Lives(work, {id(f): ALWAYS for f in tree.inside_out()}, entered={})
     assert lives.entered is not None
     into = {e.name: f for f in tree.inside_out() for e in f.enters}
@@ -168,7 +171,7 @@ def assumptions(work: Work, tree: Frame) -> dict[int, Liveness]:
             live = lives.of[node.name]
             lives.entered[id(child)] = lives.entered.get(id(child), ALWAYS) | live
             lives.assumed[id(child)] |= live | lives.assumed[id(work.frame[node.name])]
-    return lives.assumed
+    return lives
 
 
 def liveness(work: Work, frame: Frame, assumed: Mapping[int, Liveness]) -> Lives:

@@ -10,13 +10,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from graphvm_runtime.ir.frames import PRIMITIVES, frames
+from graphvm_runtime.ir.frames import ENTERS, EXITS, PRIMITIVES, SWITCHES, Frame, frames
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
 from graphvm_runtime.ir.infer import Resolution
-from graphvm_runtime.ir.liveness import assumptions, liveness
+from graphvm_runtime.ir.liveness import ALWAYS, Lives, believed, liveness
 from graphvm_runtime.ir.raise_conds import Keep, Raised, Refused, raise_conds
 from graphvm_runtime.ir.raise_loops import raise_loop
-from graphvm_runtime.ir.rewriting import Work, colocated
+from graphvm_runtime.ir.rewriting import Work, colocated, sources
 from graphvm_runtime.ir.strictness import queues
 from graphvm_runtime.ops import lookup
 
@@ -87,7 +87,10 @@ def _region(
     work = Work(nodes, tree, library, resolution.handle)
     crossing = queues(by_name, library)
     mine: list[Raised] = []
-    assumed = assumptions(work, tree)
+    beliefs = believed(work, tree)
+    if keep.whole:
+        _drop_unreached(work, tree, beliefs)
+    assumed = beliefs.assumed
     for frame in tree.inside_out():
         lives = liveness(work, frame, assumed)
         raise_conds(work, frame, lives, crossing, keep, mine)
@@ -105,6 +108,26 @@ def _region(
     if not _has_primitives(left):
         left = [_plain(n) for n in left]
     return left, work.library, work.moved
+
+
+def _drop_unreached(work: Work, tree: Frame, lives: Lives) -> None:
+    """Drops what is inside regions and leads nowhere: it cannot be asked for, so never runs."""
+    entered = lives.entered or {}
+
+    def is_inside(node: Node) -> bool:
+        frame = work.frame[node.name]
+        if node.op.name in EXITS:
+            return frame.parent is not tree or bool(entered.get(id(frame)))
+        return frame is not tree or node.op.name in SWITCHES | ENTERS or (
+            lives.of[node.name] != ALWAYS
+        )
+
+    pending = [n for n, users in work.users.items() if not users]
+    while pending:
+        node = work.nodes.get(pending.pop())
+        if node is not None and not work.users[node.name] and is_inside(node):
+            work.remove(node.name)
+            pending.extend(sources(node))
 
 
 def _plain(node: Node) -> Node:
