@@ -15,8 +15,6 @@ from graphvm.scopes import init_scope
 from graphvm.source import user_source
 from graphvm.tensor_shape import TensorShape
 from graphvm.variables import (
-    RefVariable,
-    ResourceVariable,
     Variable,
     resource_variables_enabled,
 )
@@ -439,9 +437,8 @@ def _found_or_made(
         )
     if use_resource is None:
         use_resource = resource_variables_enabled()
-    kind = ResourceVariable if use_resource else RefVariable
     with init_scope(), get_default_graph().name_scope(None):
-        variable = kind(
+        variable = Variable(
             _initial_value(name, static, dtype, initializer, here),
             trainable,
             collections,
@@ -449,6 +446,7 @@ def _found_or_made(
             name=name,
             dtype=dtype,
             constraint=constraint,
+            use_resource=use_resource,
             shape=static if validate_shape else None,
         )
     store.variables[name] = variable

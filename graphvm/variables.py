@@ -7,9 +7,8 @@ A variable is a resource (a handle, and operations that read and write behind it
 from __future__ import annotations
 
 import inspect
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from weakref import WeakKeyDictionary
 
 from graphvm.collections import GraphKeys
@@ -27,7 +26,7 @@ from graphvm.ops.control_flow import cond, group, no_op
 from graphvm.scopes import init_scope
 from graphvm.source import user_source
 from graphvm.stacks import SESSIONS
-from graphvm.tensor_shape import TensorShape
+from graphvm.tensor_shape import TensorShape, as_plain_shape
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError, ShapeError
 from graphvm_runtime.ir.graph import source_text
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from graphvm_runtime.protos.variable_pb2 import VariableDef
 
 __all__ = [
-    "RefVariable", "ResourceVariable", "Variable", "all_variables", "disable_resource_variables",
+    "RefVariable", "Variable", "all_variables", "disable_resource_variables",
     "enable_resource_variables", "global_variables", "global_variables_initializer",
     "initialize_all_variables", "local_variables", "local_variables_initializer",
     "model_variables", "moving_average_variables", "resource_variables_enabled",
@@ -70,7 +69,7 @@ def resource_variables_enabled() -> bool:
     return _by_default["resource"]
 
 
-class Variable(ABC):
+class Variable:
     """State of a session that a graph reads and writes.
 
     Args:
@@ -99,6 +98,9 @@ class Variable(ABC):
     Source: `tf.compat.v1.Variable`.
     """
 
+    # NumPy leaves `array + variable` to the variable.
+    __array_priority__: ClassVar[int] = 100
+
     _graph: Graph
     _handle: Tensor  # of the resource, or the reference
     _dtype: DType
@@ -118,7 +120,7 @@ class Variable(ABC):
             wanted = message.is_resource
         elif wanted is None:
             wanted = _by_default["resource"]
-        return object.__new__(ResourceVariable if wanted else RefVariable)
+        return object.__new__(Variable if wanted else RefVariable)
 
     def __init__(
         self,
@@ -173,7 +175,6 @@ class Variable(ABC):
                 )
             self._graph.add_to_collections(keys, self)
 
-    @abstractmethod
     def _make(
         self,
         initial_value: Any,
@@ -182,7 +183,26 @@ class Variable(ABC):
         validate_shape: bool,
         shape: TensorShape | None,
     ) -> None:
-        """Makes the nodes of a new variable inside its name scope."""
+        graph = self._graph
+        with graph.name_scope("Initializer"):
+            made = initial_value() if callable(initial_value) else initial_value
+            initial = guarded(convert_to_tensor(made, dtype, "initial_value"))
+        self._initial_value = initial
+        self._dtype = initial.dtype.base
+        attrs = {
+            "dtype": self._dtype,
+            "shape": self._static_shape(initial, validate_shape, shape),
+            "shared_name": scope[:-1].encode(),
+        }
+        self._handle = graph.add_node("VarHandleOp", (), attrs, scope).outputs[0]
+        with graph.name_scope("IsInitialized"):
+            self._is_initialized = output("VarIsInitializedOp", (self._handle,))
+        kind = {"dtype": self._dtype}
+        self._initializer = graph.add_node(
+            "AssignVariableOp", (self._handle, initial), kind, "Assign"
+        )
+        with graph.name_scope("Read"):
+            self._read = output("ReadVariableOp", (self._handle,), kind)
 
     def _static_shape(
         self, initial: Tensor, validate: bool, given: TensorShape | None
@@ -190,7 +210,7 @@ class Variable(ABC):
         if given is not None:
             if not given.is_compatible_with(initial.shape):
                 raise ShapeError(f"an initial value of shape {initial.shape}, not {given}")
-            return given.tuple
+            return as_plain_shape(given)
         if not validate:
             return None
         if not initial.shape.is_fully_defined():
@@ -200,7 +220,7 @@ class Variable(ABC):
                 made=source_text(user_source()),
                 do="set its shape, or pass validate_shape=False",
             )
-        return initial.shape.tuple
+        return initial.type.shape
 
     def _found(self, message: VariableDef, import_scope: str | None) -> None:
         graph = self._graph = get_default_graph()
@@ -229,6 +249,11 @@ class Variable(ABC):
         return self._handle.name
 
     @property
+    def handle(self) -> Tensor:
+        """The resource."""
+        return self._handle
+
+    @property
     def op(self) -> Operation:
         """The operation that makes its handle."""
         return self._handle.op
@@ -251,7 +276,8 @@ class Variable(ABC):
     @property
     def shape(self) -> TensorShape:
         """Static shape."""
-        return self._read.shape
+        held = self._graph.handle_of(self._handle)
+        return self._read.shape if held is None else TensorShape.of(held.shape)
 
     def get_shape(self) -> TensorShape:
         """Static shape."""
@@ -299,13 +325,15 @@ class Variable(ABC):
 
     # -- its value -------------------------------------------------------------------------
 
-    @abstractmethod
     def value(self) -> Tensor:
-        """Its value at the time when the operation that uses it runs."""
+        """A new read of it, in the current scope."""
+        return output("ReadVariableOp", (self._handle,), {"dtype": self._dtype})
 
-    @abstractmethod
     def read_value(self) -> Tensor:
         """A new operation that reads it, where control edges put it."""
+        with get_default_graph().name_scope("Read"):
+            read = self.value()
+        return output("Identity", (read,))
 
     def initialized_value(self) -> Tensor:
         """Its value, or its initial value where it has none yet.
@@ -380,9 +408,10 @@ class Variable(ABC):
         """Subtracts from it; see `assign`."""
         return self._change("AssignSub", delta, name, read_value)
 
-    @abstractmethod
     def _change(self, op: str, value: TensorLike, name: str | None, read_value: bool) -> Any:
-        """Makes the nodes of an assignment."""
+        tensor = convert_to_tensor(value, self._dtype)
+        made = apply(f"{op}VariableOp", (self._handle, tensor), {"dtype": self._dtype}, name)
+        return UnreadVariable(self, made) if read_value else made
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         """Whether it has a value, as a scalar bool."""
@@ -415,7 +444,7 @@ class Variable(ABC):
             initializer_name=short(self._initializer.name),
             snapshot_name=short(self._read.name),
             trainable=self._trainable,
-            is_resource=isinstance(self, ResourceVariable),
+            is_resource=not isinstance(self, RefVariable),
         )
         if self._initial_value is not None:
             message.initial_value_name = short(self._initial_value.name)
@@ -428,8 +457,7 @@ class Variable(ABC):
         Raises:
             NameNotFoundError: the graph does not have its nodes.
         """
-        kind = ResourceVariable if variable_def.is_resource else RefVariable
-        return kind(variable_def=variable_def, import_scope=import_scope)
+        return Variable(variable_def=variable_def, import_scope=import_scope)
 
     if TYPE_CHECKING:  # installed once by graphvm.ops.overloads
 
@@ -461,71 +489,10 @@ class Variable(ABC):
         def __getitem__(self, key: Any) -> Tensor: ...
 
 
-class ResourceVariable(Variable):
-    """A variable behind a handle, read and written by operations; see `Variable`."""
-
-    __array_priority__ = 100
-
-    def _make(
-        self,
-        initial_value: Any,
-        scope: str,
-        dtype: DType | None,
-        validate_shape: bool,
-        shape: TensorShape | None,
-    ) -> None:
-        graph = self._graph
-        with graph.name_scope("Initializer"):
-            made = initial_value() if callable(initial_value) else initial_value
-            initial = guarded(convert_to_tensor(made, dtype, "initial_value"))
-        self._initial_value = initial
-        self._dtype = initial.dtype.base
-        attrs = {
-            "dtype": self._dtype,
-            "shape": self._static_shape(initial, validate_shape, shape),
-            "shared_name": scope[:-1].encode(),
-        }
-        self._handle = graph.add_node("VarHandleOp", (), attrs, scope).outputs[0]
-        with graph.name_scope("IsInitialized"):
-            self._is_initialized = output("VarIsInitializedOp", (self._handle,))
-        kind = {"dtype": self._dtype}
-        self._initializer = graph.add_node(
-            "AssignVariableOp", (self._handle, initial), kind, "Assign"
-        )
-        with graph.name_scope("Read"):
-            self._read = output("ReadVariableOp", (self._handle,), kind)
-
-    @property
-    def handle(self) -> Tensor:
-        """The resource."""
-        return self._handle
-
-    @property
-    def shape(self) -> TensorShape:
-        """Static shape."""
-        held = self._graph.handle_of(self._handle)
-        return self._read.shape if held is None else TensorShape.of(held.shape)
-
-    def value(self) -> Tensor:
-        """A new read of it, in the current scope."""
-        return output("ReadVariableOp", (self._handle,), {"dtype": self._dtype})
-
-    def read_value(self) -> Tensor:
-        """A new operation that reads it, where control edges put it."""
-        with get_default_graph().name_scope("Read"):
-            read = self.value()
-        return output("Identity", (read,))
-
-    def _change(self, op: str, value: TensorLike, name: str | None, read_value: bool) -> Any:
-        tensor = convert_to_tensor(value, self._dtype)
-        made = apply(f"{op}VariableOp", (self._handle, tensor), {"dtype": self._dtype}, name)
-        return UnreadVariable(self, made) if read_value else made
-
-
-class UnreadVariable(ResourceVariable):
+class UnreadVariable(Variable):
     """A variable after an assignment: what reads it runs after that."""
 
-    def __init__(self, variable: ResourceVariable, after: Operation) -> None:
+    def __init__(self, variable: Variable, after: Operation) -> None:
         self.__dict__.update(variable.__dict__)
         self._after = after
         self._read = self.value()
@@ -553,8 +520,6 @@ class UnreadVariable(ResourceVariable):
 class RefVariable(Variable):
     """A variable that operations take by reference, TensorFlow 1's older kind; see `Variable`."""
 
-    __array_priority__ = 100
-
     def _make(
         self,
         initial_value: Any,
@@ -578,6 +543,11 @@ class RefVariable(Variable):
         with graph.colocate_with(self._handle.op):
             self._initializer = graph.add_node("Assign", (self._handle, initial), checked, "Assign")
             self._read = graph.add_node("Identity", (self._handle,), {}, "read").outputs[0]
+
+    @property
+    def handle(self) -> Tensor:
+        """Raises AttributeError: a reference has no handle."""
+        raise AttributeError("a reference variable has no handle")
 
     @property
     def reference(self) -> Tensor:

@@ -22,7 +22,8 @@ __all__ = [
 
 DEFAULT_GRAPH_SEED = 87654321
 _LIMIT = 2**31 - 1
-_BY_NAME = "graphvm/seeds_by_name"  # collection that is not empty where seeds go by name
+# collection that is not empty where seeds go by name; not text, so that files leave it out
+_BY_NAME = ("graphvm/seeds_by_name",)
 
 
 def set_random_seed(seed: int | None, by: Literal["count", "name"] = "count") -> None:
