@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphvm.graph import Tensor
-from graphvm.rules.nodes import zeros_like
+from graphvm.rules.nodes import zeros, zeros_like
 from graphvm.rules.registry import (
     Both,
     Cotangent,
@@ -24,6 +24,7 @@ from graphvm.rules.registry import (
 )
 from graphvm_runtime.dtypes import resource
 from graphvm_runtime.ir.materialise import ORDER
+from graphvm_runtime.shapes import is_known
 
 
 def _label(site: Site) -> str:
@@ -67,6 +68,9 @@ def _pull_loop(site: Site, cotangents: Cotangents, transform: Transform) -> Cota
 def _or_zeros(site: Site, index: int, cotangent: Cotangent) -> Tensor:
     if cotangent is not None:
         return dense(cotangent)
+    type_ = site.output_type(index)
+    if type_.dtype.is_numpy_compatible and is_known(type_.shape):
+        return zeros(type_)
     # what a handle stands for is the same before and after the loop
     held = site.input_type(index).dtype.base is resource
     return zeros_like(site.inputs[index] if held else site.outputs[index])

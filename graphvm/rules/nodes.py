@@ -11,7 +11,7 @@ from graphvm.conversion import constant_node
 from graphvm.graph import Operation, Tensor, get_default_graph
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType
-from graphvm_runtime.shapes import is_known
+from graphvm_runtime.shapes import TensorType, is_known
 
 
 class _Node:
@@ -98,6 +98,11 @@ def shape_of(x: Tensor) -> Tensor:
     """Its shape as int32: a constant where it is known."""
     shape = x.type.shape
     return integers(shape) if is_known(shape) else node("Shape", (x,))
+
+
+def zeros(type_: TensorType) -> Tensor:
+    """Zeros of a type whose shape is known."""
+    return node("Fill", (integers(type_.shape), constant(0, type_.dtype)))
 
 
 def zeros_like(x: Tensor) -> Tensor:

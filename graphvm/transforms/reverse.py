@@ -167,10 +167,10 @@ def between(
     root: Root = Root(graph, by_name)
     library: Mapping[str, Function] = graph.library
     if any(by_name[n].op.name in _PRIMITIVES for n in found):
-        raised = raise_(graph.ir(), keep=())
+        raised = raise_(graph.ir())
         by_name, all_nodes, library = dict(raised.by_name), list(raised.nodes), raised.library
         found = _above(by_name, ends)
-        root = RaisedRoot(graph, by_name)
+        root = RaisedRoot(graph, by_name, library)
     return root, library, [n for n in all_nodes if n.name in found]
 
 

@@ -50,6 +50,14 @@ def has_derivative(type_: TensorType) -> bool:
     return type_.dtype.base in DIFFERENTIABLE
 
 
+def passes_through(body: Function, index: int) -> bool:
+    """Whether a loop's body gives back a variable as it is."""
+    nodes, result = body.body.by_name, body.results[index]
+    while nodes[result.node].op.name == "Identity":
+        result = nodes[result.node].inputs[0]
+    return result == body.params[index]
+
+
 class _Values(Sequence[Tensor]):
     """Inputs or outputs of a node, made available when asked for."""
 
@@ -229,8 +237,11 @@ class RaisedRoot(Root):
     `Exit` and `Merge` nodes, which stay in the functional form as `Identity`.
     """
 
-    def __init__(self, graph: Graph, nodes: Mapping[str, Node]) -> None:
+    def __init__(
+        self, graph: Graph, nodes: Mapping[str, Node], library: Mapping[str, Function]
+    ) -> None:
         super().__init__(graph, nodes)
+        self._library = library
         self._tensors: dict[Endpoint, Tensor] = {}
         self._anchors: dict[str, list[Operation]] = {}
         self._there = {n.name for n in graph.nodes_since(0)}
@@ -249,6 +260,10 @@ class RaisedRoot(Root):
             return found
         if end.node not in self._there:
             node = self.by_name[end.node]
+            if node.op.name in LOOPS:
+                body = self._library[node.attrs["body"].name]
+                if passes_through(body, end.index):
+                    return self.value(node.inputs[end.index])
             if node.inputs or node.op.is_stateful:
                 raise GraphError(
                     f"{end} is made by control flow of which nothing leads out",
@@ -420,10 +435,8 @@ class BodyScope(Scope):
     def _found_constants(self) -> dict[Endpoint, int]:
         """Such values, with the number of nodes that lead to them one after the other."""
         found: dict[Endpoint, int] = {}
-        for param, result in zip(self.function.params, self.function.results, strict=True):
-            while self.by_name[result.node].op.name == "Identity":
-                result = self.by_name[result.node].inputs[0]
-            if result == param:
+        for index, param in enumerate(self.function.params):
+            if passes_through(self.function, index):
                 found[param] = 0
         for node in self.function.body.nodes:
             if node.op.name == "Const":

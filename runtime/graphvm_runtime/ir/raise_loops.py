@@ -279,7 +279,10 @@ class _Loop:
         prefix = "arg"
         while any(n.startswith(prefix) for n in self.nodes):
             prefix += "_"
-        return lambda index: f"{prefix}{index}"
+        # Variables keep the names of their Merges: derivatives name values of bodies by paths,
+        # which must not depend on what else is in the graph.
+        merges = [v.merge.name for v in self.variables]
+        return lambda index: merges[index] if index < len(merges) else f"{prefix}{index}"
 
     def _variable_type(self, variable: _Variable) -> TensorType:
         type_ = variable.merge.outputs[0]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.ir.graph import Function, Graph, Node, reachable
+from graphvm_runtime.ir.materialise import FAMILY
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,9 @@ def used(nodes: Iterable[Node], library: Mapping[str, Function]) -> dict[str, Fu
             function = library.get(ref.name)
             if function is None or ref.name in out:
                 continue
-            pruned = out[ref.name] = _pruned(function)
-            pending.extend(pruned.body.nodes)
+            # Other derivatives may name any value of a derived body: `materialise` prunes those.
+            kept = out[ref.name] = function if FAMILY in node.attrs else _pruned(function)
+            pending.extend(kept.body.nodes)
     return out
 
 
