@@ -273,7 +273,7 @@ class Session:
             added = dict(list(library.items())[self._functions :])
             self._functions += len(added)
             if config.STRICT.get():
-                nodes, added = _through_bytes(nodes, added, self._graph)
+                nodes, added = _through_bytes(self._graph, nodes, added)
             self._engine.extend(nodes, added)
             self._seen = version
 
@@ -321,14 +321,18 @@ def get_default_session() -> Session | None:
 
 
 def _through_bytes(
-    nodes: Sequence[Node], library: Mapping[str, Function], graph: Graph
+    graph: Graph, nodes: Sequence[Node], library: Mapping[str, Function]
 ) -> tuple[list[Node], dict[str, Function]]:
-    """The nodes as another process would get them."""
-    from graphvm_runtime.ir.read import read_nodes
-    from graphvm_runtime.ir.write import write_nodes
+    """The nodes and functions as another process would get them."""
+    from graphvm_runtime.ir.read import read_graph
+    from graphvm_runtime.ir.write import write_graph
+    from graphvm_runtime.protos.graph_pb2 import GraphDef
 
-    data = write_nodes(nodes, library).SerializeToString()
-    return read_nodes(data, graph.node)
+    message = GraphDef()
+    data = write_graph(graph.ir(), sources=True, internal=True).SerializeToString()
+    message.ParseFromString(data)
+    crossed = read_graph(message)
+    return [crossed.by_name[n.name] for n in nodes], {f: crossed.library[f] for f in library}
 
 
 def _seconds(milliseconds: int) -> float | None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from graphvm_runtime import config
 from graphvm_runtime.compiler.assemble import Assembler
+from graphvm_runtime.compiler.passes.cut_feeds import placeholder
 from graphvm_runtime.compiler.passes.prune import used
 from graphvm_runtime.compiler.pipeline import Pipeline
 from graphvm_runtime.compiler.program import Program
@@ -129,8 +130,7 @@ class Session:
         cut = {n for n in fed if len(self._nodes[n].outputs) == 1}
         nodes = reachable(self._nodes, [r for r in request.roots() if r not in cut], cut)
         present = {n.name for n in nodes}
-        # a fed node needs nothing above it, but stands in the graph for the feed to replace
-        fed_nodes = [self._nodes[n].changed(inputs=(), after=()) for n in cut if n not in present]
+        fed_nodes = [placeholder(self._nodes[n]) for n in cut]
         missing = [
             n
             for end in request.feeds

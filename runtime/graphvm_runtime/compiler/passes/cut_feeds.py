@@ -38,14 +38,14 @@ class CutFeeds:
             if indices is None:
                 nodes.append(node)
             elif len(node.outputs) == 1:
-                nodes.append(_placeholder(node.name, node.outputs[0], node))
+                nodes.append(placeholder(node))
             else:
                 for index in indices:
                     name = f"{node.name}/fed_{index}"
                     while name in by_name:
                         name += "_"
                     moved[Endpoint(node.name, index)] = Endpoint(name)
-                    nodes.append(_placeholder(name, node.outputs[index], node))
+                    nodes.append(placeholder(node, index, name))
                 nodes.append(node)
         if moved:
             nodes = [
@@ -62,7 +62,11 @@ class CutFeeds:
         return replace(graph, nodes=tuple(nodes)), request
 
 
-def _placeholder(name: str, type_: TensorType, node: Node) -> Node:
-    base = TensorType(type_.dtype.base, type_.shape)
-    attrs = MappingProxyType({"dtype": base.dtype, "shape": base.shape, "_fed": node.op.name})
-    return Node(name, lookup("Placeholder"), (), (), attrs, (base,), node.device, node.source)
+def placeholder(node: Node, index: int = 0, name: str = "") -> Node:
+    """A placeholder for an output of a node; it remembers the op that it stands for."""
+    type_ = TensorType(node.outputs[index].dtype.base, node.outputs[index].shape)
+    op = node.attrs.get("_fed", node.op.name)
+    attrs = MappingProxyType({"dtype": type_.dtype, "shape": type_.shape, "_fed": op})
+    return Node(
+        name or node.name, lookup("Placeholder"), (), (), attrs, (type_,), node.device, node.source
+    )

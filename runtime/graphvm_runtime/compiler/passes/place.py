@@ -1,0 +1,399 @@
+"""Gives every node a device of the cluster.
+
+A node goes where its device name says; what holds or uses a resource goes with the resource, a
+tensor list with the values it collects, colocated nodes go together. What says nothing goes with
+its inputs if they are all in one place, else to the default device. What exists anywhere without
+a cost (constants, fed values, plain hand-overs) stays without a device: it is used where it is
+needed.
+
+Bodies are placed once for each way in which they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.device_spec import ANY, DeviceSpec
+from graphvm_runtime.dtypes import resource, variant
+from graphvm_runtime.errors import InvalidArgumentError
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
+from graphvm_runtime.ops.registry import PURE, FuncRef
+
+_IFS = frozenset({"If", "StatelessIf"})
+_REGIONS = _IFS | {"While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"}
+_HANDED_ON = frozenset({"Identity", "StopGradient", "IdentityN", "PreventGradient"})
+_NOWHERE = frozenset({"Const", "FakeParam", "NoOp", "_Arg"})
+# list ops that take in a value, and which input that is
+_COLLECTS = {"TensorListPushBack": 1, "TensorListSetItem": 2, "TensorListFromTensor": 0}
+_CLASS = "_class"
+_PREFIX = b"loc:@"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Places a graph and its functions.
+
+    Attributes:
+        devices: all devices of the cluster, with full names.
+        default: where nodes go that nothing draws elsewhere.
+        soft: take another kind of device where the one asked for does not exist.
+    """
+
+    devices: tuple[DeviceSpec, ...]
+    default: DeviceSpec
+    soft: bool = True
+    name: str = "place"
+
+    def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
+        """The graph with full device names.
+
+        Raises:
+            InvalidArgumentError: a node asks for a device that the cluster does not have.
+        """
+        placer = _Placer(self, graph.library)
+        fed = frozenset(e.node for e in request.feeds)
+        body = _Body(placer, graph.nodes, {}, self.default, lambda name: None, fed)
+        nodes = body.placed()
+        return replace(graph, nodes=nodes, library=placer.library), request
+
+    def resolved(self, node: Node) -> DeviceSpec | None:
+        """The device that a node asks for; None where it leaves that open.
+
+        Raises:
+            InvalidArgumentError: the cluster has no such device.
+        """
+        spec = node.device
+        if spec == ANY:
+            return None
+        task = spec.task_only()
+        found = [d for d in self.devices if task.matches(d)]
+        if not found:
+            raise _no_device(node, self.devices)
+        exact = [d for d in found if spec.matches(d)]
+        if not exact and not self.soft:
+            raise _no_device(node, self.devices)
+        if task == ANY:
+            return None
+        found = exact or found
+        return self.default if self.default in found else found[0]
+
+
+def _no_device(node: Node, devices: Sequence[DeviceSpec]) -> InvalidArgumentError:
+    names = [str(d) for d in devices]
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    return InvalidArgumentError(
+        f"the cluster has no device {node.device}",
+        node=node.signature(),
+        made=source_text(node.source),
+        do=f"use one of {shown}, or allow soft placement",
+    )
+
+
+_Key = tuple[str, tuple[DeviceSpec | None, ...], DeviceSpec, tuple[DeviceSpec | None, ...]]
+
+
+class _Placer:
+    """What the bodies of one graph share."""
+
+    def __init__(self, place: Place, library: Mapping[str, Function]) -> None:
+        self.place = place
+        self.given = library
+        self.library: dict[str, Function] = {}
+        self._made: dict[_Key, tuple[str, _Body]] = {}
+
+    def function(
+        self,
+        name: str,
+        params: tuple[DeviceSpec | None, ...],
+        default: DeviceSpec,
+        outer: Callable[[str], DeviceSpec | None],
+    ) -> tuple[str, _Body]:
+        """The name of a function placed for these parameters, and its body.
+
+        Args:
+            name: of the function.
+            params: where resource and list parameters are, as far as that is known.
+            default: where its nodes go that nothing draws elsewhere.
+            outer: where nodes of the graph around it are, for colocation.
+        """
+        function = self.given[name]
+        inside = function.body.by_name
+        away = tuple(outer(t) for t in _classes(function.body.nodes) if t not in inside)
+        key = name, params, default, away
+        found = self._made.get(key)
+        if found is not None:
+            return found
+        places = {
+            p.node: where for p, where in zip(function.params, params, strict=True) if where
+        }
+        body = _Body(self, function.body.nodes, places, default, outer, frozenset())
+        fresh, count = name, 0
+        taken = {n for n, _ in self._made.values()}
+        while fresh in taken:
+            count += 1
+            fresh = f"{name}_at_{count}"
+        self._made[key] = fresh, body
+        nodes = body.placed()
+        self.library[fresh] = replace(
+            function, name=fresh, body=replace(function.body, nodes=nodes)
+        )
+        return fresh, body
+
+
+def _classes(nodes: Sequence[Node]) -> list[str]:
+    """Names that nodes want to be colocated with."""
+    return list(dict.fromkeys(t for n in nodes for t in _tokens(n)))
+
+
+def _tokens(node: Node) -> list[str]:
+    return [
+        c[len(_PREFIX) :].decode()
+        for c in node.attrs.get(_CLASS, ())
+        if isinstance(c, bytes) and c.startswith(_PREFIX)
+    ]
+
+
+class _Body:
+    """The nodes of a graph or function, in groups that must be in one place.
+
+    A group is named by a node, or by an output of a region (`If`, `While`, call) that is a
+    resource or a list.
+    """
+
+    def __init__(
+        self,
+        placer: _Placer,
+        nodes: Sequence[Node],
+        params: Mapping[str, DeviceSpec],
+        default: DeviceSpec,
+        outer: Callable[[str], DeviceSpec | None],
+        fed: frozenset[str],
+    ) -> None:
+        self.placer = placer
+        self.nodes = nodes
+        self.params = params
+        self.default = default
+        self.outer = outer
+        self.fed = fed
+        self.by_name = {n.name: n for n in nodes}
+        self.parent: dict[str, str] = {}
+        self.members: dict[str, list[str]] = {}
+        self.known: dict[str, DeviceSpec | None] = {}
+        self.asking: set[str] = set()
+        self._join()
+
+    # -- groups ----------------------------------------------------------------------------
+
+    def _root(self, key: str) -> str:
+        while (above := self.parent.get(key, key)) != key:
+            self.parent[key] = self.parent.get(above, above)
+            key = above
+        return key
+
+    def _unite(self, one: str, other: str) -> None:
+        one, other = self._root(one), self._root(other)
+        if one != other:
+            self.parent[other] = one
+            self.members[one] = [*self.members.get(one, [one]), *self.members.get(other, [other])]
+
+    def _key(self, end: Endpoint) -> str:
+        return f"{end.node}:{end.index}" if self._is_region(end.node) else end.node
+
+    def _is_region(self, name: str) -> bool:
+        return self.by_name[name].op.name in _REGIONS
+
+    def _type(self, end: Endpoint) -> object:
+        return self.by_name[end.node].outputs[end.index].dtype.base
+
+    def _held(self, end: Endpoint) -> bool:
+        """Whether it is something that cannot leave its device."""
+        return self._type(end) in (resource, variant)
+
+    def _join(self) -> None:
+        for node in self.nodes:
+            region = node.op.name in _REGIONS
+            held = [(i, e) for i, e in enumerate(node.inputs) if self._held(e)]
+            if not region:
+                for _, end in held:
+                    self._unite(self._key(end), node.name)
+                for token in _tokens(node):
+                    if token in self.by_name and not self._is_region(token):
+                        self._unite(token, node.name)
+                    else:
+                        self._unite(f"@{token}", node.name)
+            elif node.op.name in ("While", "StatelessWhile"):
+                for i, end in held:
+                    self._unite(self._key(end), f"{node.name}:{i}")
+            else:
+                self._join_passed(node, held)
+
+    def _join_passed(self, node: Node, held: Sequence[tuple[int, Endpoint]]) -> None:
+        """Joins a resource that a branch or call gives back with the one that went in."""
+        skip = 1 if node.op.name in _IFS else 0
+        at = {i - skip: end for i, end in held}
+        for ref in node.functions():
+            function = self.placer.given[ref.name]
+            params = {p: i for i, p in enumerate(function.params)}
+            for index, end in enumerate(function.results):
+                position = params.get(_origin(function, end))
+                if position in at and self._held(Endpoint(node.name, index)):
+                    self._unite(self._key(at[position]), f"{node.name}:{index}")
+
+    # -- places ----------------------------------------------------------------------------
+
+    def where(self, key: str) -> DeviceSpec | None:
+        """Where a group is; None for what is anywhere."""
+        root = self._root(key)
+        if root in self.known:
+            return self.known[root]
+        if root in self.asking:  # a circle: nothing in it says where
+            return self.default
+        self.asking.add(root)
+        found = self._decide(self.members.get(root, [root]))
+        self.asking.discard(root)
+        self.known[root] = found
+        return found
+
+    def _decide(self, members: Sequence[str]) -> DeviceSpec | None:
+        nodes = [self.by_name[m] for m in members if m in self.by_name]
+        for m in members:
+            if m in self.params:
+                return self.params[m]
+        hint = self._of_collected(members)
+        if hint is not None:
+            return hint
+        asked = [(n, self.placer.place.resolved(n)) for n in nodes if n.op.name not in _NOWHERE]
+        # where a resource is made says more than where it is used
+        asked.sort(key=lambda pair: any(self._held(e) for e in pair[0].inputs))
+        for _, device in asked:
+            if device is not None:
+                return device
+        for m in members:
+            if m.startswith("@"):
+                outside = self._colocated(m[1:])
+                if outside is not None:
+                    return outside
+        if len(members) == 1 and nodes:
+            return self._of_single(nodes[0])
+        return self.default
+
+    def _colocated(self, name: str) -> DeviceSpec | None:
+        if name in self.by_name:
+            return self._region_home(self.by_name[name])
+        return self.outer(name)
+
+    def _of_single(self, node: Node) -> DeviceSpec | None:
+        name = node.op.name
+        if name in _NOWHERE or node.name in self.fed:
+            return None
+        if name in _REGIONS:
+            return self._region_home(node)
+        if name in _HANDED_ON and not node.after:
+            return None
+        if node.op.effects == PURE or name in _HANDED_ON:
+            places = {self._of_value(e) for e in node.inputs}
+            places.discard(None)
+            if len(places) == 1:
+                found = places.pop()
+                return self.default if found is ANY else found
+        return self.default
+
+    def _of_value(self, end: Endpoint) -> DeviceSpec | None:
+        """Where a value is made; None for anywhere, ANY where that is not known here."""
+        while True:
+            node = self.by_name[end.node]
+            if node.op.name == "_Arg":
+                return self.params.get(node.name, ANY)
+            if node.op.name in _REGIONS and not self._held(end):
+                return ANY
+            found = self.where(self._key(end))
+            if found is not None or node.op.name not in _HANDED_ON:
+                return found
+            end = node.inputs[end.index]
+
+    def _region_home(self, node: Node) -> DeviceSpec:
+        return self.placer.place.resolved(node) or self.default
+
+    def _of_collected(self, members: Sequence[str]) -> DeviceSpec | None:
+        """Where the values are made that a list collects."""
+        for member in members:
+            node = self.by_name.get(member)
+            if node is not None:
+                position = _COLLECTS.get(node.op.name)
+                if position is not None:
+                    found = self._of_value(node.inputs[position])
+                    if found is not None and found is not ANY:
+                        return found
+                continue
+            name, _, index = member.rpartition(":")
+            region = self.by_name.get(name)
+            if region is not None and self._type(Endpoint(name, int(index))) is variant:
+                found = self._inside(region, int(index))
+                if found is not None:
+                    return found
+        return None
+
+    def _inside(self, region: Node, index: int) -> DeviceSpec | None:
+        """Where a region wants the list that it gives as an output."""
+        for attr in _body_attrs(region)[-1:] if "cond" in region.attrs else _body_attrs(region):
+            _, body = self._placed_body(region, attr, lists=False)
+            result = self.placer.given[region.attrs[attr].name].results[index]
+            members = body.members.get(body._root(body._key(result)), [])
+            found = body._of_collected(members or [body._key(result)])
+            if found is not None:
+                return found
+        return None
+
+    def _placed_body(self, node: Node, attr: str, lists: bool) -> tuple[str, _Body]:
+        """A body of a region, placed for where its resources are, and lists if that is known."""
+        skip = 1 if node.op.name in _IFS else 0
+        params = tuple(
+            self.where(self._key(e))
+            if self._type(e) is resource or (lists and self._type(e) is variant) else None
+            for e in node.inputs[skip:]
+        )
+        return self.placer.function(
+            node.attrs[attr].name, params, self._region_home(node), self._outer_of
+        )
+
+    def _outer_of(self, name: str) -> DeviceSpec | None:
+        if name in self.by_name:
+            if self._is_region(name):
+                return self._region_home(self.by_name[name])
+            return self.where(name)
+        return self.outer(name)
+
+    # -- the outcome -----------------------------------------------------------------------
+
+    def placed(self) -> tuple[Node, ...]:
+        """The nodes with their devices, regions with their placed bodies."""
+        out = []
+        for node in self.nodes:
+            if node.op.name in _REGIONS:
+                attrs = {
+                    attr: FuncRef(self._placed_body(node, attr, lists=True)[0],
+                                  node.attrs[attr].attrs)
+                    for attr in _body_attrs(node)
+                }
+                out.append(node.with_attrs(**attrs).changed(device=self._region_home(node)))
+                continue
+            if node.op.name == "_Arg" and not self._held(Endpoint(node.name)):
+                device: DeviceSpec | None = None
+            else:
+                device = self.where(node.name)
+            out.append(node.changed(device=device or ANY))
+        return tuple(out)
+
+
+def _body_attrs(node: Node) -> tuple[str, ...]:
+    return tuple(a for a in ("then_branch", "else_branch", "cond", "body", "f") if a in node.attrs)
+
+
+def _origin(function: Function, end: Endpoint) -> Endpoint:
+    """Where a value comes from that was only handed on."""
+    by_name = function.body.by_name
+    while by_name[end.node].op.name in _HANDED_ON:
+        end = by_name[end.node].inputs[end.index]
+    return end
