@@ -1,0 +1,222 @@
+"""Variables of a graph, and of the bodies in its library, as constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from graphvm_runtime import dtypes
+from graphvm_runtime.dtypes import Array
+from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
+from graphvm_runtime.ir.read import read_graph
+from graphvm_runtime.ir.write import write_graph
+from graphvm_runtime.ops.registry import FuncRef, lookup
+from graphvm_runtime.protos.graph_pb2 import GraphDef
+from graphvm_runtime.shapes import TensorType
+
+__all__ = ["frozen"]
+
+_VARIABLES = frozenset(("Variable", "VariableV2", "VarHandleOp"))
+# ops that hand on whatever they get, and what each is called for values
+_PASSING = {
+    name: name.removeprefix("Ref")
+    for stem in ("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration")
+    for name in (stem, "Ref" + stem)
+}
+_TYPE_LISTS = {
+    "If": "Tin",
+    "StatelessIf": "Tin",
+    "While": "T",
+    "StatelessWhile": "T",
+    "PartitionedCall": "Tin",
+    "StatefulPartitionedCall": "Tin",
+}
+
+
+def frozen(message: GraphDef, values: Mapping[str, Any]) -> GraphDef:
+    """A graph with some variables as constants.
+
+    Args:
+        message: the graph.
+        values: value of each of those variables by name.
+
+    Raises:
+        GraphError: something in the graph writes to one of them.
+    """
+    graph = read_graph(message)
+    freezer = _Freezer(values, graph.library)
+    nodes = freezer.rewritten(graph.nodes, {})
+    library = {**graph.library, **freezer.made}
+    used = _reached(nodes, library)
+    kept = {name: function for name, function in library.items() if name in used}
+    return write_graph(replace(graph.with_nodes(nodes), library=kept))
+
+
+def _reached(nodes: Iterable[Node], library: Mapping[str, Function]) -> set[str]:
+    found: set[str] = set()
+    pending = [ref.name for node in nodes for ref in node.functions()]
+    while pending:
+        name = pending.pop()
+        if name not in found and name in library:
+            found.add(name)
+            pending.extend(r.name for n in library[name].body.nodes for r in n.functions())
+    return found
+
+
+class _Freezer:
+    """Rewrites nodes, and the functions that they call, for variables that are constant.
+
+    Attributes:
+        made: rewritten functions by their new names.
+    """
+
+    def __init__(self, values: Mapping[str, Any], library: Mapping[str, Function]) -> None:
+        self._values = values
+        self._library = library
+        self._names: dict[tuple[str, tuple[TensorType | None, ...]], str] = {}
+        self.made: dict[str, Function] = {}
+
+    def rewritten(self, nodes: Iterable[Node], held: dict[Endpoint, TensorType]) -> list[Node]:
+        """Nodes of one graph.
+
+        Args:
+            nodes: in topological order.
+            held: endpoints that were handles or references and are values now; grows.
+        """
+        return [self._node(node, held) for node in nodes]
+
+    def _node(self, node: Node, held: dict[Endpoint, TensorType]) -> Node:
+        op = node.op.name
+        if op in _VARIABLES:
+            return self._variable(node, held)
+        if op in _TYPE_LISTS:
+            return self._caller(node, held)
+        types = [held.get(end) for end in node.inputs]
+        first = next((t for t in types if t is not None), None)
+        if first is None:
+            return node
+        if op in ("ReadVariableOp", "VarIsInitializedOp", "IsVariableInitialized", "VariableShape"):
+            return _reader(node, first)
+        if op in _PASSING:
+            attrs = MappingProxyType({**node.attrs, "T": first.dtype})
+            outputs = []
+            for index, output in enumerate(node.outputs):
+                if output.dtype is dtypes.resource or output.dtype.is_ref:
+                    output = first
+                    held[Endpoint(node.name, index)] = first
+                outputs.append(output)
+            return node.changed(op=lookup(_PASSING[op]), attrs=attrs, outputs=outputs)
+        groups = node.op.grouped(types, node.attrs)
+        for arg, group in zip(node.op.inputs, groups, strict=True):
+            if any(group) and (arg.is_ref or arg.dtype is dtypes.resource):
+                raise GraphError(
+                    f"{op} writes to a variable that is to be frozen",
+                    node=node.signature(),
+                    do="leave it out of the outputs, or name the variable in the blacklist",
+                )
+        return node
+
+    def _variable(self, node: Node, held: dict[Endpoint, TensorType]) -> Node:
+        name = node.name
+        shared = node.attrs["shared_name"].decode()
+        found = self._values.get(name) if name in self._values else self._values.get(shared)
+        if found is None:
+            return node
+        dtype = node.attrs["dtype"].base
+        value = _array(found, dtype)
+        type_ = TensorType(dtype, value.shape)
+        held[Endpoint(name, 0)] = type_
+        return _constant(node, value, type_)
+
+    def _caller(self, node: Node, held: dict[Endpoint, TensorType]) -> Node:
+        """A node with bodies: those get values in place of handles."""
+        skip = 1 if node.op.name.endswith("If") else 0  # the predicate is no argument
+        given = tuple(held.get(end) for end in node.inputs[skip:])
+        attrs = dict(node.attrs)
+        for key, value in node.attrs.items():
+            if isinstance(value, FuncRef):
+                attrs[key] = FuncRef(self._specialised(value.name, given), value.attrs)
+        if not any(given):
+            return node.changed(attrs=MappingProxyType(attrs))
+        kind = _TYPE_LISTS[node.op.name]
+        attrs[kind] = tuple(
+            old if new is None else new.dtype
+            for old, new in zip(node.attrs[kind], given, strict=True)
+        )
+        outputs = list(node.outputs)
+        if kind == "T":
+            shapes = list(node.attrs["output_shapes"] or ())
+            for index, type_ in enumerate(given):
+                if type_ is not None:
+                    outputs[index] = held[Endpoint(node.name, index)] = type_
+                    if shapes:
+                        shapes[index] = type_.shape
+            attrs["output_shapes"] = tuple(shapes)
+        return node.changed(attrs=MappingProxyType(attrs), outputs=outputs)
+
+    def _specialised(self, name: str, given: tuple[TensorType | None, ...]) -> str:
+        """The function for these arguments; itself where nothing in it changes."""
+        key = (name, given)
+        if key in self._names:
+            return self._names[key]
+        function = self._library.get(name)
+        if function is None:
+            raise GraphError(f"the library has no function {name!r}")
+        held: dict[Endpoint, TensorType] = {}
+        params: dict[str, TensorType] = {}
+        for end, type_ in zip(function.params, given, strict=True):
+            if type_ is not None:
+                held[end] = params[end.node] = type_
+        before = [
+            _parameter(node, params[node.name]) if node.name in params else node
+            for node in function.body.nodes
+        ]
+        after = self.rewritten(before, held)
+        if all(a is b for a, b in zip(after, function.body.nodes, strict=True)):
+            self._names[key] = name
+            return name
+        new = f"{name}_frozen"
+        while new in self._library or new in self.made:
+            new += "_"
+        self._names[key] = new
+        self.made[new] = replace(
+            function, name=new, body=Graph(tuple(after), {}, function.body.producer)
+        )
+        return new
+
+
+def _parameter(node: Node, type_: TensorType) -> Node:
+    attrs = {k: v for k, v in node.attrs.items() if k != "_handle_type"}
+    attrs.update(T=type_.dtype, _output_shapes=(type_.shape,))
+    return node.changed(attrs=MappingProxyType(attrs), outputs=(type_,))
+
+
+def _constant(node: Node, value: Array, type_: TensorType) -> Node:
+    attrs = {"dtype": type_.dtype, "value": value}
+    return node.changed(
+        op=lookup("Const"), inputs=(), attrs=MappingProxyType(attrs), outputs=(type_,)
+    )
+
+
+def _reader(node: Node, held: TensorType) -> Node:
+    if node.op.name == "ReadVariableOp":
+        kind = MappingProxyType({"T": held.dtype})
+        return node.changed(op=lookup("Identity"), attrs=kind, outputs=(held,))
+    if node.op.name == "VariableShape":
+        out = node.attrs["out_type"]
+        value = np.array(held.shape, out.numpy)
+        return _constant(node, value, TensorType(out, value.shape))
+    return _constant(node, np.array(True), TensorType(dtypes.bool_, ()))
+
+
+def _array(value: Any, dtype: dtypes.DType) -> Array:
+    if dtype is dtypes.string:
+        array = np.empty(np.shape(value), object)
+        array[...] = value
+        return array
+    return np.array(value, dtype.numpy)
