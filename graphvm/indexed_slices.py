@@ -66,9 +66,8 @@ class IndexedSlices:
         value = self.graph.constant_of(self.dense_shape)
         if value is not None:
             return TensorShape([int(d) for d in value])
-        return TensorShape([None] * int(self.dense_shape.type.shape[0])) if is_known(
-            self.dense_shape.type.shape
-        ) and self.dense_shape.type.shape else TensorShape(None)
+        rank = self.dense_shape.type.shape
+        return TensorShape([None] * rank[0] if rank and rank[0] is not None else None)
 
     def get_shape(self) -> TensorShape:
         """Static shape of the whole tensor."""

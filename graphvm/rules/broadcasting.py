@@ -20,12 +20,12 @@ def reduced_like(g: Tensor, site: Site, index: int, by_output: bool = True) -> T
     want = site.input_type(index).shape
     if is_known(want) and want == g.type.shape:
         return g
-    if by_output:
-        if (is_known(want) and want == site.output_type(0).shape) or _is_whole(site, index):
-            return g
+    if by_output and (
+        (is_known(want) and want == site.output_type(0).shape) or _is_whole(site, index)
+    ):
+        return g
     have = g.type.shape
-    if is_known(want) and is_known(have):
-        assert want is not None and have is not None
+    if want is not None and have is not None and is_known(want) and is_known(have):
         return _static(g, want, have)
     shape = integers(want) if is_known(want) else node("Shape", (site.inputs[index],))
     axes = node("BroadcastGradientArgs", (shape, shape_of(g)))

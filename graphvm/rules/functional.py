@@ -1,7 +1,7 @@
 """Derivatives of loops, branches and calls: of their bodies, put together again.
 
 Backwards, a loop runs its iterations in reverse order and carries a cotangent for each variable
-that matters; it reads what it needs of each iteration (see `graphvm_runtime.ir.materialise`). A
+that matters; it reads what it needs of each iteration (see `graphvm_runtime.ir.saved`). A
 branch takes the same side again, a call is a call of the derivative.
 """
 
@@ -23,7 +23,7 @@ from graphvm.rules.registry import (
     dense,
 )
 from graphvm_runtime.dtypes import resource
-from graphvm_runtime.ir.materialise import ORDER
+from graphvm_runtime.ir.saved import ORDER
 from graphvm_runtime.shapes import is_known
 
 
@@ -118,9 +118,9 @@ def _pull_branch(site: Site, cotangents: Cotangents, transform: Transform) -> Co
     for side in _SIDES:
         results = transform.dependent_results(site, side)
         with region.body(side, f"{_label(site)}_grad_{side.partition('_')[0]}") as body:
-            found = body.pull({i: c for i, c in given.items() if i in results}, order)
+            pulled = body.pull({i: c for i, c in given.items() if i in results}, order)
             # IndexedSlices become tensors in the branch that made them
-            sides.append((body, [None if c is None else dense(c) for c in found]))
+            sides.append((body, [None if c is None else dense(c) for c in pulled]))
     kept = [k for k in range(len(order)) if any(found[k] is not None for _, found in sides)]
     bodies = []
     for body, found in sides:
@@ -128,9 +128,7 @@ def _pull_branch(site: Site, cotangents: Cotangents, transform: Transform) -> Co
             results_kept = []
             for k in kept:
                 tensor = found[k]
-                results_kept.append(
-                    zeros_like(body.param(order[k])) if tensor is None else tensor
-                )
+                results_kept.append(zeros_like(body.param(order[k])) if tensor is None else tensor)
             bodies.append((body, results_kept))
     made = region.branch(site.inputs[0], bodies)
     out: list[Cotangent] = [None] * len(site.node.inputs)

@@ -126,15 +126,11 @@ def _reduced_first(site: Site, shape: Tensor) -> tuple[Tensor, Tensor]:
     reduced = cast(_is_reduced(site, shape), int32)
     count = node("Sum", (reduced, integers(0)))
     place = node("Range", (integers(0), node("Size", (shape,)), integers(1)))
-    not_after = cast(
-        node("LessEqual", (place, node("ExpandDims", (place, integers(1))))), int32
-    )
+    not_after = cast(node("LessEqual", (place, node("ExpandDims", (place, integers(1))))), int32)
     before = sub(total(mul(not_after, reduced), integers([1])), integers(1))
     other = sub(integers(1), reduced)
     beyond = sub(total(mul(not_after, other), integers([1])), integers(1))
-    target = select(
-        node("Greater", (reduced, integers(0))), before, node("AddV2", (beyond, count))
-    )
+    target = select(node("Greater", (reduced, integers(0))), before, node("AddV2", (beyond, count)))
     return node("InvertPermutation", (target,)), count
 
 
@@ -143,9 +139,7 @@ def _cumprod(site: Site, g: Tensor) -> Cotangents:
     attrs = {k: site.node.attrs[k] for k in ("exclusive", "reverse")}
     products = node("Cumprod", (x, site.inputs[1]), attrs)
     weighted = mul(conj(products), g)
-    sums = _running_sum(
-        weighted, site.inputs[1], attrs["exclusive"], not attrs["reverse"]
-    )
+    sums = _running_sum(weighted, site.inputs[1], attrs["exclusive"], not attrs["reverse"])
     return node("DivNoNan", (sums, conj(x))), None
 
 
@@ -163,8 +157,10 @@ def _running_sum(x: Tensor, axis: Tensor, exclusive: bool, reverse: bool) -> Ten
     parts = [product(integers([0]), begin), length, product(end, integers([-1]))]
     place = node("Range", (integers(0), length, integers(1)))
     column = node("ExpandDims", (place, integers(1)))
-    op = ("Less" if exclusive else "LessEqual") if not reverse else (
-        "Greater" if exclusive else "GreaterEqual"
+    op = (
+        ("Less" if exclusive else "LessEqual")
+        if not reverse
+        else ("Greater" if exclusive else "GreaterEqual")
     )
     triangle = cast(node(op, (place, column)), x.type.dtype)
     summed = node("BatchMatMulV2", (triangle, reshape(x, node("Pack", (parts,)))))

@@ -239,9 +239,11 @@ class Linear:
 
     def push(self, site: Site, tangents: Tangents, transform: Transform) -> Tangents:
         """See `Rule`."""
-        linear: Sequence[int] = self.inputs if self.inputs is not None else [
-            i for i in range(len(tangents)) if _has_derivative(site.input_type(i))
-        ]
+        linear: Sequence[int] = (
+            self.inputs
+            if self.inputs is not None
+            else [i for i in range(len(tangents)) if _has_derivative(site.input_type(i))]
+        )
         given = [t if i in linear else None for i, t in enumerate(tangents)]
         if all(t is None for t in given):
             return [None] * len(site.node.outputs)
@@ -389,7 +391,9 @@ class Registered:
 
     def push(self, site: Site, tangents: Tangents, transform: Transform) -> Tangents:
         """See `Rule`."""
-        return transform.pushed_by_reverse(site, lambda gs: self.pull(site, gs, transform), tangents)
+        return transform.pushed_by_reverse(
+            site, lambda gs: self.pull(site, gs, transform), tangents
+        )
 
 
 def _is_number(type_: TensorType) -> bool:

@@ -53,8 +53,7 @@ def _concat(site: Site, g: Tensor) -> Cotangents:
         axis = integers(int(value) + rank)
     offsets = node.of("ConcatOffset", (axis, shapes)).outputs
     return [
-        node("Slice", (g, offsets[i], shapes[i])) if site.wanted[i] else None
-        for i in range(count)
+        node("Slice", (g, offsets[i], shapes[i])) if site.wanted[i] else None for i in range(count)
     ] + [None]
 
 
@@ -131,12 +130,8 @@ def _gather_dense(site: Site, g: Tensor, shape: Tensor, batch: int) -> Tensor:
     ids = node("AddV2", (ids, cast(node("ExpandDims", (offset, one)), ids.type.dtype)))
     by_axis = reshape(g, node("Pack", ([batches, before, count, after],)))
     by_axis = node("Transpose", (by_axis, integers([0, 2, 1, 3])))
-    rows = reshape(
-        by_axis, node("Pack", ([mul(batches, count), mul(before, after)],))
-    )
-    summed = node(
-        "UnsortedSegmentSum", (rows, reshape(ids, integers([-1])), mul(batches, length))
-    )
+    rows = reshape(by_axis, node("Pack", ([mul(batches, count), mul(before, after)],)))
+    summed = node("UnsortedSegmentSum", (rows, reshape(ids, integers([-1])), mul(batches, length)))
     summed = reshape(summed, node("Pack", ([batches, length, before, after],)))
     summed = node("Transpose", (summed, integers([0, 2, 1, 3])))
     return reshape(summed, shape)

@@ -40,7 +40,7 @@ class RegisterGradient:
         return function
 
 
-def NotDifferentiable(op_type: str) -> None:  # noqa: N802 (TensorFlow's name)
+def NotDifferentiable(op_type: str) -> None:
     """Declares that no derivative passes an op.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import TypeVar
 
 from graphvm.graph import Graph, Tensor
 from graphvm.indexed_slices import IndexedSlices, joined
@@ -22,7 +23,7 @@ from graphvm.transforms.regions import DerivedRegion
 from graphvm.transforms.scopes import BodyScope, NodeSite, Root, Scope, has_derivative, sources_of
 from graphvm_runtime.errors import GraphError, GraphvmError
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, source_text
-from graphvm_runtime.ir.materialise import (
+from graphvm_runtime.ir.saved import (
     BRANCHES,
     FAMILY,
     LOOPS,
@@ -32,6 +33,8 @@ from graphvm_runtime.ir.materialise import (
     body_attrs,
     path_of,
 )
+
+T = TypeVar("T")
 
 
 class Derivation:
@@ -176,9 +179,7 @@ class Derivation:
         pending = [function.results[i] for i in results]
         pending.extend(self.seeds.get(steps, ()))
         nodes = function.body.by_name
-        pending.extend(
-            e for at, name in self.seeded if at == steps for e in nodes[name].inputs
-        )
+        pending.extend(e for at, name in self.seeded if at == steps for e in nodes[name].inputs)
         seen: set[Endpoint] = set()
         while pending:
             end = pending.pop()
@@ -222,9 +223,7 @@ class Derivation:
         inner.pull(root, nodes, cotangents)
         out: list[Tensor | None] = []
         for i in range(len(outputs)):
-            total = (
-                aggregated(cotangents.get(probes[i].endpoint, ())) if i in probes else None
-            )
+            total = aggregated(cotangents.get(probes[i].endpoint, ())) if i in probes else None
             out.append(None if total is None else dense(total))
         return out
 
@@ -265,9 +264,7 @@ class Derivation:
             if not node.inputs or not (some or (scope.steps, name) in self.seeded):
                 continue
             wanted = [e in reached for e in node.inputs]
-            if True not in wanted and not (
-                node.op.name in REGIONS and self.concerned(node)
-            ):
+            if True not in wanted and not (node.op.name in REGIONS and self.concerned(node)):
                 continue
             rule = RULES.of(node)
             site = NodeSite(node, scope, wanted)
@@ -283,7 +280,7 @@ class Derivation:
                     else:
                         parts.append(grad)
 
-    def _asked(self, site: NodeSite, call: Callable[[], Cotangents]) -> Cotangents:
+    def _asked(self, site: NodeSite, call: Callable[[], T]) -> T:
         try:
             return call()
         except GraphvmError as error:
@@ -322,9 +319,7 @@ class Derivation:
 
     # -- forwards --------------------------------------------------------------------------
 
-    def push(
-        self, scope: Scope, nodes: Sequence[Node], tangents: dict[Endpoint, Tensor]
-    ) -> None:
+    def push(self, scope: Scope, nodes: Sequence[Node], tangents: dict[Endpoint, Tensor]) -> None:
         """Takes tangents from the first node to the last."""
         reached = self.reached[scope.steps]
         graph = scope.graph

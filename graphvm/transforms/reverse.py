@@ -16,8 +16,8 @@ from graphvm.transforms.derivation import Derivation, aggregated
 from graphvm.transforms.scopes import RaisedRoot, Root, has_derivative
 from graphvm_runtime.errors import DTypeError, GraphError
 from graphvm_runtime.ir.graph import Endpoint, Function, Node
-from graphvm_runtime.ir.materialise import FAMILY
 from graphvm_runtime.ir.raise_ import raise_
+from graphvm_runtime.ir.saved import FAMILY
 
 _PRIMITIVES = frozenset(
     ("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit")
@@ -152,9 +152,7 @@ def _pulled(
             parts.setdefault(y.endpoint, []).append(g)
     walk.pull(root, nodes, parts)
     reached = walk.reached[()]
-    return [
-        aggregated(parts.get(x.endpoint, ())) if x.endpoint in reached else None for x in xs
-    ]
+    return [aggregated(parts.get(x.endpoint, ())) if x.endpoint in reached else None for x in xs]
 
 
 def between(

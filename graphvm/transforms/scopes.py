@@ -23,7 +23,7 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, endpoint
 from graphvm_runtime.ir.infer import Resolution
-from graphvm_runtime.ir.materialise import (
+from graphvm_runtime.ir.saved import (
     BRANCHES,
     COUNT,
     LOOPS,
@@ -36,9 +36,7 @@ from graphvm_runtime.ir.materialise import (
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType
 
-DIFFERENTIABLE = frozenset(
-    (*dtypes.FLOATS, *dtypes.COMPLEX, dtypes.resource, dtypes.variant)
-)
+DIFFERENTIABLE = frozenset((*dtypes.FLOATS, *dtypes.COMPLEX, dtypes.resource, dtypes.variant))
 
 
 # Longer chains of nodes are not computed again in every iteration backwards.

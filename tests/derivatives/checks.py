@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from tests.derivatives.evaluate import Machine
 
 import graphvm.ops.overloads  # noqa: F401 (operators of Tensor)
 from graphvm.conversion import output
@@ -14,6 +13,7 @@ from graphvm.graph import Graph, Tensor
 from graphvm.indexed_slices import IndexedSlices
 from graphvm.transforms import gradients, jvp
 from graphvm_runtime import dtypes
+from tests.derivatives.evaluate import Machine
 
 Array = Any
 Program = Callable[..., Any]
@@ -74,7 +74,7 @@ def checked(
     with graph.as_default():
         tensors = [placeholder(a, f"in{i}", known) for i, a in enumerate(arrays)]
         made = program(*tensors)
-        ys = [y for y in (made if isinstance(made, list | tuple) else [made])]
+        ys = list(made) if isinstance(made, list | tuple) else [made]
         shapes = Machine(graph.ir()).run(
             [y.name for y in ys], {t.name: a for t, a in zip(tensors, arrays, strict=True)}
         )

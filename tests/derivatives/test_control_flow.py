@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.derivatives.checks import checked
-from tests.derivatives.evaluate import Machine
 
 from graphvm.function import FuncGraph
 from graphvm.graph import Graph, get_default_graph
@@ -18,6 +16,8 @@ from graphvm.ops.math import cos, exp, reduce_sum, sin, tanh
 from graphvm.transforms import gradients, jvp
 from graphvm_runtime import dtypes
 from graphvm_runtime.ops.registry import FuncRef
+from tests.derivatives.checks import checked
+from tests.derivatives.evaluate import Machine
 
 X, Y = np.array([0.3, -0.4, 0.7]), np.float64(1.1)
 
@@ -114,9 +114,7 @@ def test_trip_count_from_the_data() -> None:
 def test_loop_in_loop_with_count_of_the_outer() -> None:
     def program(x: Any, y: Any) -> Any:
         def body(i: Any, r: Any) -> Any:
-            inner = while_loop(
-                lambda j, s: j < i, lambda j, s: (j + 1, sin(s) * y), [0, r]
-            )
+            inner = while_loop(lambda j, s: j < i, lambda j, s: (j + 1, sin(s) * y), [0, r])
             return i + 1, inner[1] + r * y
 
         return while_loop(lambda i, r: i < 4, body, [0, x])[1]

@@ -61,6 +61,7 @@ BINARY = ["Add", "AddV2", "Sub", "Mul", "RealDiv", "DivNoNan", "Pow", "SquaredDi
 GRADS = ["SqrtGrad", "RsqrtGrad", "TanhGrad", "SigmoidGrad", "ReluGrad"]
 I32 = np.int32
 
+AXES = [([0], False), ([-1, 0], True), ([0, 1, 2], False), ([], False), (1, True)]
 CASES = [
     *(Case(op, (real(2, 3),)) for op in UNARY),
     *(Case(op, (positive(2, 3),)) for op in POSITIVE),
@@ -85,7 +86,7 @@ CASES = [
     *(
         Case(op, (apart(2, 3, 2), np.array(axes, I32)), {"keep_dims": keep})
         for op in ("Sum", "Mean", "Max", "Min", "Prod")
-        for axes, keep in [([0], False), ([-1, 0], True), ([0, 1, 2], False), ([], False), (1, True)]
+        for axes, keep in AXES
     ),
     *(
         Case("Cumprod", (positive(2, 3), np.array(axis, I32)), {"exclusive": e, "reverse": r})
@@ -115,7 +116,8 @@ CASES = [
     Case("Slice", (real(3, 4), np.array([1, 0], I32), np.array([2, -1], I32))),
     Case("Pad", (real(2, 3), np.array([[1, 0], [0, 2]], I32))),
     Case("StridedSlice",
-         (real(4, 5), np.array([3, 0, 1], I32), np.array([0, 9, 5], I32), np.array([-2, 1, 2], I32)),
+         (real(4, 5), np.array([3, 0, 1], I32), np.array([0, 9, 5], I32),
+          np.array([-2, 1, 2], I32)),
          {"new_axis_mask": 2}),
     Case("StridedSlice",
          (real(4, 5), np.array([1], I32), np.array([2], I32), np.array([1], I32)),

@@ -1,7 +1,7 @@
 """`_Saved` nodes become accumulators and branch outputs.
 
 `gradients` only adds nodes. What a derived body needs from inside another body it names by a node
-`_Saved(path)`, path = node, body, node, body, ..., value. This pass makes the data flow of it:
+`_Saved(path)` (see `saved.py`). This pass makes the data flow of it:
 
 * a loop gets a list for each value that is named in it, pushed in every iteration;
 * a branch or a call gets another output (the other branch gives a placeholder);
@@ -9,65 +9,35 @@
 
 Values are lists of lists where loops nest. What nobody needs is neither carried nor computed: a
 derived body is kept only as far as its used results, and what others name in it, reach.
-
-Derived regions carry attributes: `_family`, the region of the user that they stem from; `_order`,
-+1 or -1, whether they iterate as it does or backwards; `_counter`, the loop variable that holds
-the number of its iteration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
-
-import numpy as np
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.dtypes import DType, int32, variant
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, endpoint, ordered
-from graphvm_runtime.ops.registry import AttrValue, FuncRef, lookup
+from graphvm_runtime.ir.levels import Level
+from graphvm_runtime.ir.saved import (
+    BRANCHES,
+    COUNT,
+    COUNTER,
+    FAMILY,
+    LOOPS,
+    ORDER,
+    SAVED,
+    TRIPS,
+    body_attrs,
+    path_of,
+)
+from graphvm_runtime.ops.registry import FuncRef
 from graphvm_runtime.shapes import TensorType
-
-FAMILY, ORDER, COUNTER, TRIPS = "_family", "_order", "_counter", "_trips"
-SAVED = "_Saved"
-COUNT = "#trips"  # stands for a value in a path: how often the loop named before it ran
-
-LOOPS = frozenset({"While", "StatelessWhile"})
-BRANCHES = frozenset({"If", "StatelessIf"})
-CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-REGIONS = LOOPS | BRANCHES | CALLS
 
 _LIST = TensorType(variant, ())
 _SCALAR = TensorType(int32, ())
-Steps: TypeAlias = tuple[tuple[str, str], ...]
-
-
-def body_attrs(node: Node) -> tuple[str, ...]:
-    """The attributes of a control flow node that name its bodies."""
-    if node.op.name in LOOPS:
-        return ("cond", "body")
-    if node.op.name in BRANCHES:
-        return ("then_branch", "else_branch")
-    return ("f",) if node.op.name in CALLS else ()
-
-
-def path_attr(steps: Steps, last: str) -> tuple[bytes, ...]:
-    """The attribute `path` of a `_Saved` node. Its last step is `node:index`, or `#trips`."""
-    return tuple(part.encode() for step in steps for part in step) + (last.encode(),)
-
-
-def path_of(node: Node) -> tuple[Steps, str]:
-    """The steps of a `_Saved` node's path through bodies, and what it names in the last one.
-
-    For a trip count, what it names is the loop, written `loop#trips`.
-    """
-    parts = [p.decode() for p in node.attrs["path"]]
-    last = parts.pop()
-    if last == COUNT:
-        last = parts.pop() + COUNT
-    return tuple(zip(parts[::2], parts[1::2], strict=True)), last
 
 
 def materialise(graph: Graph, fetches: Collection[Endpoint] | None = None) -> Graph:
@@ -86,98 +56,6 @@ def materialise(graph: Graph, fetches: Collection[Endpoint] | None = None) -> Gr
     return _Work(graph, fetches).done()
 
 
-@dataclass(eq=False)
-class _Level:
-    """The nodes of the graph, or of one body of one node of it, while they change."""
-
-    nodes: dict[str, Node]
-    params: list[Endpoint]
-    results: list[Endpoint]
-    result_names: list[str]
-    control: tuple[str, ...]
-    function: Function | None = None
-    owner: tuple[_Level, str, str] | None = None  # level, node, attribute
-    bodies: dict[tuple[str, str], _Level] = field(default_factory=dict)
-    live: set[str] = field(default_factory=set)
-    # outputs of control flow nodes that are needed
-    used: set[Endpoint] = field(default_factory=set)
-    replaced: dict[Endpoint, Endpoint] = field(default_factory=dict)
-    changed: bool = False
-
-    def __post_init__(self) -> None:
-        self.param_index = {e.node: i for i, e in enumerate(self.params)}
-
-    @property
-    def depth(self) -> int:
-        return 0 if self.owner is None else self.owner[0].depth + 1
-
-    def above(self, steps: int) -> list[_Level]:
-        """This level and those around it, outermost first, `steps` + 1 of them."""
-        out = [self]
-        while len(out) <= steps:
-            owner = out[0].owner
-            if owner is None:
-                raise GraphError("a path has more steps than there are bodies around it")
-            out.insert(0, owner[0])
-        return out
-
-    def type_of(self, end: Endpoint) -> TensorType:
-        node = self.nodes.get(end.node)
-        if node is None or end.index >= len(node.outputs):
-            raise GraphError(f"a path names {end}, which is not there")
-        return node.outputs[end.index]
-
-    def add(
-        self,
-        name: str,
-        op: str,
-        inputs: Sequence[Endpoint],
-        attrs: Mapping[str, AttrValue],
-        types: Sequence[TensorType],
-        device: DeviceSpec = ANY,
-    ) -> Endpoint:
-        """A new live node; its output 0."""
-        unique, suffix = name, 0
-        while unique in self.nodes:
-            suffix += 1
-            unique = f"{name}_{suffix}"
-        op_def = lookup(op)
-        full = {n: a.default for n, a in op_def.attrs.items()} | dict(attrs)
-        self.nodes[unique] = Node(
-            unique, op_def, tuple(inputs), (), full, tuple(types), device
-        )
-        self.live.add(unique)
-        self.changed = True
-        return Endpoint(unique, 0)
-
-    def constant(self, name: str, value: object) -> Endpoint:
-        """An int32 constant."""
-        array = np.array(value, np.int32)
-        array.flags.writeable = False
-        return self.add(name, "Const", (), {"dtype": int32, "value": array},
-                        [TensorType(int32, array.shape)])  # fmt: skip
-
-    def placeholder(self, type_: TensorType) -> Endpoint:
-        """A value that nobody looks at."""
-        return self.add("unused", "FakeParam", (), {"dtype": type_.dtype, "shape": type_.shape},
-                        [type_])  # fmt: skip
-
-    def param(self, name: str, type_: TensorType) -> Endpoint:
-        """A new parameter."""
-        end = self.add(name, "_Arg", (), {"T": type_.dtype, "index": len(self.params)}, [type_])
-        self.param_index[end.node] = len(self.params)
-        self.params.append(end)
-        return end
-
-    def result(self, name: str, end: Endpoint) -> None:
-        """A new result."""
-        while name in self.result_names:
-            name += "_"
-        self.results.append(end)
-        self.result_names.append(name)
-        self.changed = True
-
-
 class _Work:
     """One run of the pass."""
 
@@ -186,22 +64,22 @@ class _Work:
         self.fetches = fetches
         self.library = dict(graph.library)
         self.concerned: dict[str, bool] = {}
-        self.top = _Level({n.name: n for n in graph.nodes}, [], [], [], ())
-        self.pending: list[tuple[_Level, Endpoint | str]] = []
-        self.saved: list[tuple[_Level, Node]] = []
-        self.outputs: dict[tuple[_Level, str, str, Endpoint], Endpoint] = {}
-        self.inputs: dict[tuple[_Level, Endpoint], Endpoint] = {}
-        self.items: dict[tuple[_Level, Endpoint], Endpoint] = {}
-        self.shapes: dict[tuple[_Level, Endpoint, DType], Endpoint] = {}
-        self.counts: dict[tuple[_Level, str], Endpoint] = {}
-        self.lists: dict[tuple[_Level, str], Endpoint] = {}
+        self.top = Level({n.name: n for n in graph.nodes}, [], [], [], ())
+        self.pending: list[tuple[Level, Endpoint | str]] = []
+        self.saved: list[tuple[Level, Node]] = []
+        self.outputs: dict[tuple[Level, str, str, Endpoint], Endpoint] = {}
+        self.inputs: dict[tuple[Level, Endpoint], Endpoint] = {}
+        self.items: dict[tuple[Level, Endpoint], Endpoint] = {}
+        self.shapes: dict[tuple[Level, Endpoint, DType], Endpoint] = {}
+        self.counts: dict[tuple[Level, str], Endpoint] = {}
+        self.lists: dict[tuple[Level, str], Endpoint] = {}
 
     def done(self) -> Graph:
         if not any(self._is_concerned(n) for n in self.graph.nodes):
             return self.graph
         self._demand_all()
         counts = []
-        asked: list[tuple[_Level, Node, list[Node]]] = []
+        asked: list[tuple[Level, Node, list[Node]]] = []
         whole = set()
         for level, node in self.saved:
             if path_of(node)[1].endswith(COUNT):
@@ -258,7 +136,7 @@ class _Work:
             else:
                 self._demand_node(level, what)
 
-    def _demand(self, level: _Level, end: Endpoint) -> None:
+    def _demand(self, level: Level, end: Endpoint) -> None:
         if end in level.used:
             return
         level.used.add(end)
@@ -276,7 +154,7 @@ class _Work:
                 if body is not None and attr != "cond":
                     self.pending.append((body, body.results[end.index]))
 
-    def _demand_node(self, level: _Level, name: str) -> None:
+    def _demand_node(self, level: Level, name: str) -> None:
         if name in level.live:
             return
         level.live.add(name)
@@ -296,7 +174,7 @@ class _Work:
         else:
             self.pending.extend((level, e) for e in node.inputs)
 
-    def _demand_param(self, body: _Level, index: int) -> None:
+    def _demand_param(self, body: Level, index: int) -> None:
         """A parameter is needed: so is the input that it stands for."""
         assert body.owner is not None
         level, name, _ = body.owner
@@ -307,21 +185,21 @@ class _Work:
             at = index + (node.op.name in BRANCHES)
             self.pending.append((level, node.inputs[at]))
 
-    def _demand_variable(self, level: _Level, node: Node, index: int) -> None:
+    def _demand_variable(self, level: Level, node: Node, index: int) -> None:
         """A loop variable is needed: at the start, and after each iteration."""
         body = level.bodies[node.name, "body"]
         self.pending.append((level, node.inputs[index]))
         self.pending.append((body, body.params[index]))
         self.pending.append((body, body.results[index]))
 
-    def _open(self, level: _Level, node: Node, attr: str) -> None:
+    def _open(self, level: Level, node: Node, attr: str) -> None:
         """Makes a body a level of its own."""
         if (node.name, attr) in level.bodies:
             return
         ref = node.attrs.get(attr)
         assert isinstance(ref, FuncRef)
         function = self.graph.function(ref)
-        body = _Level(
+        body = Level(
             {n.name: n for n in function.body.nodes},
             list(function.params),
             list(function.results),
@@ -335,7 +213,7 @@ class _Work:
         if attr == "cond":
             self.pending.extend((body, e) for e in function.results)
 
-    def _demand_source(self, level: _Level, saved: Node) -> None:
+    def _demand_source(self, level: Level, saved: Node) -> None:
         steps, last = path_of(saved)
         at = level.above(len(steps))[0]
         for name, attr in steps:
@@ -364,7 +242,7 @@ class _Work:
 
     # -- ways out of and into bodies -------------------------------------------------------
 
-    def _brought(self, level: _Level, saved: Node, shape: Node | None = None) -> Endpoint:
+    def _brought(self, level: Level, saved: Node, shape: Node | None = None) -> Endpoint:
         """The value that a `_Saved` node names, or its shape, in the body that needs it."""
         steps, last = path_of(saved)
         readers = level.above(len(steps))
@@ -396,7 +274,7 @@ class _Work:
         return value
 
     def _output(
-        self, level: _Level, name: str, attr: str, value: Endpoint, device: DeviceSpec
+        self, level: Level, name: str, attr: str, value: Endpoint, device: DeviceSpec
     ) -> Endpoint:
         """A value of a body as an output of its node: a list of all, where it is a loop."""
         key = (level, name, attr, value)
@@ -409,7 +287,7 @@ class _Work:
         return self.outputs[key]
 
     def _collected(
-        self, level: _Level, name: str, body: _Level, value: Endpoint, device: DeviceSpec
+        self, level: Level, name: str, body: Level, value: Endpoint, device: DeviceSpec
     ) -> Endpoint:
         type_ = body.type_of(value)
         what = f"{name}/{value.node.rpartition('/')[2]}"
@@ -437,7 +315,7 @@ class _Work:
         self.lists.setdefault((level, name), out)
         return out
 
-    def _returned(self, level: _Level, name: str, attr: str, value: Endpoint) -> Endpoint:
+    def _returned(self, level: Level, name: str, attr: str, value: Endpoint) -> Endpoint:
         node = level.nodes[name]
         type_ = level.bodies[name, attr].type_of(value)
         for each in body_attrs(node):
@@ -450,7 +328,7 @@ class _Work:
         level.nodes[name] = _extended(node, "Tout", (), (type_,))
         return Endpoint(name, at)
 
-    def _input(self, outer: _Level, inner: _Level, value: Endpoint) -> Endpoint:
+    def _input(self, outer: Level, inner: Level, value: Endpoint) -> Endpoint:
         """A value from around a region, inside one of its bodies."""
         key = (inner, value)
         if key not in self.inputs:
@@ -472,7 +350,7 @@ class _Work:
         return self.inputs[key]
 
     def _loop_variable(
-        self, level: _Level, name: str, start: Endpoint, type_: TensorType, what: str
+        self, level: Level, name: str, start: Endpoint, type_: TensorType, what: str
     ) -> int:
         """A new loop variable, which the body passes through as yet; its place."""
         node = level.nodes[name]
@@ -484,7 +362,7 @@ class _Work:
         return len(node.outputs)
 
     def _item(
-        self, body: _Level, list_: Endpoint, type_: TensorType, backwards: bool, device: DeviceSpec
+        self, body: Level, list_: Endpoint, type_: TensorType, backwards: bool, device: DeviceSpec
     ) -> Endpoint:
         """What a list holds for the iteration of a derived loop."""
         key = (body, list_)
@@ -508,7 +386,7 @@ class _Work:
             )
         return self.items[key]
 
-    def _shape(self, level: _Level, value: Endpoint, like: Node) -> Endpoint:
+    def _shape(self, level: Level, value: Endpoint, like: Node) -> Endpoint:
         key = (level, value, like.outputs[0].dtype)
         if key not in self.shapes:
             attrs = {**like.attrs, "T": level.type_of(value).dtype}
@@ -518,7 +396,7 @@ class _Work:
             )
         return self.shapes[key]
 
-    def _trips(self, level: _Level, name: str) -> Endpoint:
+    def _trips(self, level: Level, name: str) -> Endpoint:
         """How often a loop runs."""
         key = (level, name)
         if key not in self.counts:
@@ -540,7 +418,7 @@ class _Work:
 
     # -- the graph anew --------------------------------------------------------------------
 
-    def _nodes(self, level: _Level) -> list[Node]:
+    def _nodes(self, level: Level) -> list[Node]:
         """What is left of a level, its bodies made into functions."""
         kept = [
             n for n in level.nodes.values()
@@ -579,22 +457,22 @@ class _Work:
             out.append(node)
         return ordered(out)
 
-    def _unused(self, level: _Level, out: list[Node], type_: TensorType) -> Endpoint:
+    def _unused(self, level: Level, out: list[Node], type_: TensorType) -> Endpoint:
         end = level.placeholder(type_)
         out.append(level.nodes[end.node])
         return end
 
-    def _function(self, level: _Level) -> str:
+    def _function(self, level: Level) -> str:
         """The name of the function that a body has become."""
         old = level.function
-        assert old is not None and level.owner is not None
+        assert old is not None
+        assert level.owner is not None
         results = [level.replaced.get(e, e) for e in level.results]
         loop = level.owner[2] == "body"
         for i, end in enumerate(results):
             if end.node not in level.live and end.node not in level.param_index:
-                results[i] = (
-                    level.params[i] if loop else level.placeholder(level.nodes[end.node].outputs[end.index])
-                )
+                type_ = level.nodes[end.node].outputs[end.index]
+                results[i] = level.params[i] if loop else level.placeholder(type_)
         nodes = self._nodes(level)
         if tuple(results) == old.results and len(nodes) == len(old.body.nodes):
             same = {id(n) for n in old.body.nodes}
@@ -616,11 +494,11 @@ class _Work:
         return name
 
 
-def _source_key(level: _Level, saved: Node) -> tuple[_Level, tuple[bytes, ...]]:
+def _source_key(level: Level, saved: Node) -> tuple[Level, tuple[bytes, ...]]:
     return level.above(len(path_of(saved)[0]))[0], saved.attrs["path"]
 
 
-def _shape_readers(level: _Level, saved: Node) -> list[Node]:
+def _shape_readers(level: Level, saved: Node) -> list[Node]:
     """The nodes that take a saved value, where all of them want only its shape."""
     end = Endpoint(saved.name)
     if end in level.results:
@@ -649,9 +527,7 @@ def _extended(
     for shapes in ("output_shapes", "_output_shapes"):
         if attrs.get(shapes):
             attrs[shapes] = (*attrs[shapes], *(t.shape for t in outputs))
-    return node.changed(
-        inputs=node.inputs + inputs, outputs=node.outputs + outputs, attrs=attrs
-    )
+    return node.changed(inputs=node.inputs + inputs, outputs=node.outputs + outputs, attrs=attrs)
 
 
 def _astray(saved: Node, name: str, attr: str) -> GraphError:

@@ -1,0 +1,107 @@
+"""Bodies of control flow as levels of one tree, while passes move values in and out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from graphvm_runtime.device_spec import ANY, DeviceSpec
+from graphvm_runtime.dtypes import int32
+from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.graph import Endpoint, Function, Node
+from graphvm_runtime.ops.registry import AttrValue, lookup
+from graphvm_runtime.shapes import TensorType
+
+
+@dataclass(eq=False)
+class Level:
+    """The nodes of the graph, or of one body of one node of it, while they change."""
+
+    nodes: dict[str, Node]
+    params: list[Endpoint]
+    results: list[Endpoint]
+    result_names: list[str]
+    control: tuple[str, ...]
+    function: Function | None = None
+    owner: tuple[Level, str, str] | None = None  # level, node, attribute
+    bodies: dict[tuple[str, str], Level] = field(default_factory=dict)
+    live: set[str] = field(default_factory=set)
+    # outputs of control flow nodes that are needed
+    used: set[Endpoint] = field(default_factory=set)
+    replaced: dict[Endpoint, Endpoint] = field(default_factory=dict)
+    changed: bool = False
+
+    def __post_init__(self) -> None:
+        self.param_index = {e.node: i for i, e in enumerate(self.params)}
+
+    @property
+    def depth(self) -> int:
+        """How many bodies it lies in."""
+        return 0 if self.owner is None else self.owner[0].depth + 1
+
+    def above(self, steps: int) -> list[Level]:
+        """This level and those around it, outermost first, `steps` + 1 of them."""
+        out = [self]
+        while len(out) <= steps:
+            owner = out[0].owner
+            if owner is None:
+                raise GraphError("a path has more steps than there are bodies around it")
+            out.insert(0, owner[0])
+        return out
+
+    def type_of(self, end: Endpoint) -> TensorType:
+        """Type of a value. Raises GraphError where there is none."""
+        node = self.nodes.get(end.node)
+        if node is None or end.index >= len(node.outputs):
+            raise GraphError(f"a path names {end}, which is not there")
+        return node.outputs[end.index]
+
+    def add(
+        self,
+        name: str,
+        op: str,
+        inputs: Sequence[Endpoint],
+        attrs: Mapping[str, AttrValue],
+        types: Sequence[TensorType],
+        device: DeviceSpec = ANY,
+    ) -> Endpoint:
+        """A new live node; its output 0."""
+        unique, suffix = name, 0
+        while unique in self.nodes:
+            suffix += 1
+            unique = f"{name}_{suffix}"
+        op_def = lookup(op)
+        full = {n: a.default for n, a in op_def.attrs.items()} | dict(attrs)
+        self.nodes[unique] = Node(unique, op_def, tuple(inputs), (), full, tuple(types), device)
+        self.live.add(unique)
+        self.changed = True
+        return Endpoint(unique, 0)
+
+    def constant(self, name: str, value: object) -> Endpoint:
+        """An int32 constant."""
+        array = np.array(value, np.int32)
+        array.flags.writeable = False
+        return self.add(name, "Const", (), {"dtype": int32, "value": array},
+                        [TensorType(int32, array.shape)])  # fmt: skip
+
+    def placeholder(self, type_: TensorType) -> Endpoint:
+        """A value that nobody looks at."""
+        return self.add("unused", "FakeParam", (), {"dtype": type_.dtype, "shape": type_.shape},
+                        [type_])  # fmt: skip
+
+    def param(self, name: str, type_: TensorType) -> Endpoint:
+        """A new parameter."""
+        end = self.add(name, "_Arg", (), {"T": type_.dtype, "index": len(self.params)}, [type_])
+        self.param_index[end.node] = len(self.params)
+        self.params.append(end)
+        return end
+
+    def result(self, name: str, end: Endpoint) -> None:
+        """A new result."""
+        while name in self.result_names:
+            name += "_"
+        self.results.append(end)
+        self.result_names.append(name)
+        self.changed = True
