@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from graphvm_runtime import dtypes, errors
 from graphvm_runtime.dtypes import Array
@@ -136,11 +137,7 @@ class Decoder:
                 self._chunk(data)
                 return None
             return Packet.FromString(data)
-        except (IndexError, ValueError, TypeError) as error:
-            raise DataLossError(f"a message that cannot be read: {error}") from error
-        except errors.GraphvmError:
-            raise
-        except Exception as error:  # protobuf's own DecodeError has no public home
+        except (IndexError, KeyError, ValueError, DecodeError) as error:
             raise DataLossError(f"a message that cannot be read: {error}") from error
 
     def _chunk(self, data: bytes) -> None:

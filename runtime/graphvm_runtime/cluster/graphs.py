@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from graphvm_runtime.cluster.codec import INLINE, Decoder, Encoder
 from graphvm_runtime.errors import InvalidArgumentError
-from graphvm_runtime.ir.graph import Function, Graph, Node
-from graphvm_runtime.ir.read import read_graph
-from graphvm_runtime.ir.write import write_graph
+from graphvm_runtime.ir.graph import Function, Node
+from graphvm_runtime.ir.read import read_nodes
+from graphvm_runtime.ir.write import write_nodes
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 
 _Key = tuple[str, str]  # function (empty for the graph itself) and node
 
 
 class Packed:
-    """A graph as it is sent.
+    """Nodes and functions as they are sent.
 
     Args:
-        graph: what to send.
+        nodes: of a graph; they may take inputs from nodes that were sent before.
+        library: functions.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, nodes: Sequence[Node], library: Mapping[str, Function]) -> None:
         self.constants: dict[_Key, Any] = {}
-        library = {
-            name: replace(f, body=replace(f.body, nodes=self._light(name, f.body.nodes)))
-            for name, f in graph.library.items()
+        light = {
+            name: _with(f, self._light(name, f.body.nodes))
+            for name, f in library.items()
         }
-        light = replace(graph, nodes=self._light("", graph.nodes), library=library)
-        message = write_graph(light, sources=True, internal=True)
+        message = write_nodes(self._light("", nodes), light)
         self._restore_shapes(message)
         self._bytes = np.frombuffer(message.SerializeToString(), np.uint8)
 
-    def _light(self, function: str, nodes: Sequence[Node]) -> tuple[Node, ...]:
+    def _light(self, function: str, nodes: Sequence[Node]) -> list[Node]:
         """The nodes with a single element in place of each big constant."""
         out = []
         for node in nodes:
@@ -46,7 +47,7 @@ class Packed:
                     self.constants[function, node.name] = value
                     node = node.with_attrs(value=np.zeros((), value.dtype))
             out.append(node)
-        return tuple(out)
+        return out
 
     def _restore_shapes(self, message: GraphDef) -> None:
         """Gives constants that were taken out their shape back, without their content."""
@@ -75,30 +76,36 @@ def received(message: Any, decoder: Decoder) -> tuple[bytes, dict[_Key, Any]]:
     return decoder.value(message.graph).tobytes(), constants
 
 
-def unpacked(data: bytes, constants: Mapping[_Key, Any]) -> Graph:
-    """The graph that was sent.
+def unpacked(
+    data: bytes, constants: Mapping[_Key, Any], outside: Callable[[str], Node]
+) -> tuple[list[Node], dict[str, Function]]:
+    """The nodes and functions that were sent.
+
+    Args:
+        data: of the GraphDef.
+        constants: those that were sent beside it.
+        outside: nodes that were sent before.
 
     Raises:
-        GraphError: it is malformed.
-        InvalidArgumentError: it is no GraphDef.
+        GraphError: the graph is malformed.
+        InvalidArgumentError: it is no graph.
     """
     try:
-        definition = GraphDef.FromString(data)
-    except Exception as error:  # protobuf's own DecodeError has no public home
+        nodes, library = read_nodes(data, outside)
+    except DecodeError as error:
         raise InvalidArgumentError(f"a graph that cannot be read: {error}") from error
-    graph = read_graph(definition)
-    if not constants:
-        return graph
-    library: Mapping[str, Function] = {
-        name: replace(f, body=replace(f.body, nodes=_heavy(name, f.body.nodes, constants)))
-        for name, f in graph.library.items()
-    }
-    return replace(graph, nodes=_heavy("", graph.nodes, constants), library=library)
+    if constants:
+        nodes = _heavy("", nodes, constants)
+        library = {
+            name: _with(f, _heavy(name, f.body.nodes, constants))
+            for name, f in library.items()
+        }
+    return nodes, library
 
 
 def _heavy(
     function: str, nodes: Sequence[Node], constants: Mapping[_Key, Any]
-) -> tuple[Node, ...]:
+) -> list[Node]:
     out = []
     for node in nodes:
         value = constants.get((function, node.name))
@@ -106,4 +113,8 @@ def _heavy(
             value.flags.writeable = False
             node = node.with_attrs(value=value)
         out.append(node)
-    return tuple(out)
+    return out
+
+
+def _with(function: Function, nodes: Sequence[Node]) -> Function:
+    return replace(function, body=replace(function.body, nodes=tuple(nodes)))

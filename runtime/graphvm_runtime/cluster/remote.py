@@ -12,8 +12,8 @@ from graphvm_runtime.cluster.hub import Hub
 from graphvm_runtime.cluster.transport import Answer, Handler, Link
 from graphvm_runtime.cluster.worker import Done, LocalWorker, Run
 from graphvm_runtime.compiler.request import Request
-from graphvm_runtime.errors import AbortedError, GraphvmError, PermissionDeniedError
-from graphvm_runtime.ir.graph import Graph, endpoint
+from graphvm_runtime.errors import AbortedError, GraphError, GraphvmError, PermissionDeniedError
+from graphvm_runtime.ir.graph import Graph, Node, endpoint
 from graphvm_runtime.protos.worker_pb2 import Packet, Reply
 from graphvm_runtime.trace import Trace
 
@@ -70,7 +70,7 @@ class RemoteWorker:
 
     def register(self, session: int, graph: Graph, request: Request) -> int:
         """See `Worker`."""
-        packed = Packed(graph)
+        packed = Packed(graph.nodes, graph.library)
 
         def build(packet: Packet, encoder: Encoder) -> None:
             message = packet.register_graph
@@ -125,6 +125,10 @@ class RemoteWorker:
                 packet.cleanup_session.session = session
 
             link.call(build)
+
+
+def _nothing(name: str) -> Node:
+    raise GraphError(f"the graph has no operation {name!r}")
 
 
 class TaskHandler(Handler):
@@ -202,7 +206,8 @@ class TaskHandler(Handler):
                 tuple(map(endpoint, message.fetch)),
                 tuple(message.target),
             )
-            graph = unpacked(data, constants)
+            nodes, library = unpacked(data, constants, _nothing)
+            graph = Graph(tuple(nodes), library)
             handle = self._worker.register(message.session, graph, request, link)
 
             def build(reply: Reply, encoder: Encoder) -> None:

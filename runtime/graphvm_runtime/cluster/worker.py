@@ -40,7 +40,8 @@ from graphvm_runtime.ops.registry import Effects
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Span, Trace
 from graphvm_runtime.vm.dataflow import Dataflow, is_dataflow
-from graphvm_runtime.vm.executable import Compiled, Interpreted
+from graphvm_runtime.vm.executable import Compiled, Interpreted, handed
+from graphvm_runtime.vm.quiet import quiet
 
 # values of the fetches and spans of the trace, or what went wrong
 Done = Callable[[list[Any] | None, list[Span], GraphvmError | None], None]
@@ -151,9 +152,10 @@ class _Share:
         if is_dataflow(graph):
             dataflow = Dataflow(
                 graph, request.feeds, request.fetches, request.targets,
-                lambda name: Compiled(assembler.function(name).program),
+                lambda name: Compiled(assembler.function(name).ready()),
             )  # fmt: skip
-            self.run = lambda step, *feeds: _owned(dataflow.run(step, feeds))
+            count = len(request.fetches)
+            self.run = quiet(lambda step, *feeds: handed(dataflow.run(step, feeds), [True] * count))
             return
         program = assembler.program("main", graph.nodes, request.feeds, request.fetches)
         self.program = program
@@ -170,10 +172,6 @@ class _Share:
 
 def _task_of(node: Node, attr: str) -> str:
     return str(parsed(node.attrs[attr].decode()).task_only())
-
-
-def _owned(values: Sequence[Any]) -> list[Any]:
-    return [v.copy() if isinstance(v, np.ndarray) else v for v in values]
 
 
 @dataclass(slots=True)

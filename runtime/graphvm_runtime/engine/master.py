@@ -1,0 +1,343 @@
+"""The master of a cluster: a session whose steps several workers run."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphvm_runtime import config
+from graphvm_runtime.cluster.codec import as_known
+from graphvm_runtime.cluster.state import (
+    AwaitGrace,
+    Cancel,
+    Ended,
+    Failed,
+    Finish,
+    GraceOver,
+    Phase,
+    StepEvent,
+    StepState,
+    Stopped,
+)  # fmt: skip
+from graphvm_runtime.cluster.worker import LocalWorker, Run, Worker
+from graphvm_runtime.compiler.passes.partition import Share, partition
+from graphvm_runtime.compiler.passes.place import Place
+from graphvm_runtime.compiler.pipeline import Pipeline
+from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.device_spec import DeviceSpec, parsed
+from graphvm_runtime.engine.session import Plan, Session
+from graphvm_runtime.errors import (
+    CancelledError,
+    GraphvmError,
+    InvalidArgumentError,
+    UnimplementedError,
+)  # fmt: skip
+from graphvm_runtime.ir.graph import Graph
+from graphvm_runtime.resources import Cancellation
+from graphvm_runtime.trace import Span, Trace
+from graphvm_runtime.vm.dataflow import is_dataflow
+
+GRACE = 2.0  # seconds that the others have to stop once a step has failed
+CPU = "/device:CPU:0"
+
+
+class MasterSession(Session):
+    """A session over the tasks of a cluster.
+
+    Args:
+        workers: of all tasks; at most one `LocalWorker` runs on the caller's thread.
+        default: the task of nodes that ask for none.
+        soft: take the CPU where another kind of device is asked for.
+        pipeline: passes, dumps and a user's own passes.
+        on_close: called when the session is closed.
+    """
+
+    def __init__(
+        self,
+        workers: Sequence[Worker],
+        default: str,
+        soft: bool = True,
+        pipeline: Pipeline | None = None,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(pipeline=pipeline)
+        self.workers: Mapping[str, Worker] = {w.task: w for w in workers}
+        self.devices = tuple(parsed(w.task + CPU) for w in workers)
+        self.default = parsed(default + CPU)
+        self.number = secrets.randbits(63)
+        self._soft = soft
+        self._on_close = on_close
+        self._numbers = itertools.count(secrets.randbits(31) << 32)
+        self._master_plans: dict[Request, MasterPlan] = {}
+
+    def plan(self, request: Request) -> MasterPlan:
+        """The plan of a request, made once."""
+        found = self._master_plans.get(request)
+        if found is None:
+            with self._lock:
+                if self._closed:
+                    raise InvalidArgumentError("the session is closed", do="make a new one")
+                found = self._master_plans.setdefault(request, MasterPlan(self, request))
+        return found
+
+    def shares(self, request: Request) -> list[Share]:
+        """The shares of a request, compiled, placed and cut.
+
+        Raises:
+            GraphvmError: it cannot be compiled, placed or cut.
+        """
+        graph, request = self.compiled(request, optimise=True)
+        place = Place(self.devices, self.default, self._soft)
+        graph, request = place(graph, request)
+        if is_dataflow(graph):
+            return _whole(graph, request, self.default)
+        shares = partition(graph, request, self.default)
+        for share in shares:
+            config.log("place", "%s: %d nodes", share.device, len(share.graph.nodes))
+        return shares
+
+    def next_step(self) -> int:
+        """A number for a step that no other session of the cluster uses."""
+        return next(self._numbers)
+
+    def list_devices(self) -> list[str]:
+        """Full names of the devices of the cluster."""
+        return list(map(str, self.devices))
+
+    def close(self) -> None:
+        """Cancels what runs; lets the workers forget the session."""
+        if self._closed:
+            return
+        super().close()
+        self._master_plans.clear()
+        for worker in self.workers.values():
+            worker.cleanup(self.number)
+        self._on_close()
+
+
+def _whole(graph: Graph, request: Request, default: DeviceSpec) -> list[Share]:
+    """A graph of TF1's primitives, which only one device can run."""
+    devices = {n.device for n in graph.nodes if n.device.job is not None}
+    if len(devices) > 1:
+        node = next(n for n in graph.nodes if n.device != default)
+        raise UnimplementedError(
+            "dataflow primitives that could not be raised to functional control flow do not "
+            "span devices",
+            node=node.signature(),
+            do="place all of the graph on one device",
+        )
+    device = devices.pop() if devices else default
+    every = tuple(range(len(request.feeds))), tuple(range(len(request.fetches)))
+    return [Share(device, graph, request, *every)]
+
+
+@dataclass(slots=True, eq=False)
+class _Part:
+    """A share and the worker that runs it."""
+
+    worker: Worker
+    share: Share
+    handle: int = 0
+    contact: Hashable = None
+
+
+class MasterPlan(Plan):
+    """One request of a master: the shares of its workers."""
+
+    def __init__(self, session: MasterSession, request: Request) -> None:
+        super().__init__(session, request)
+        self.master = session
+        self._parts: list[_Part] | None = None
+        self._final = True
+
+    def run(
+        self,
+        feeds: Sequence[Any],
+        timeout: float | None = None,
+        trace: Trace | None = None,
+        cancel: Cancellation | None = None,
+    ) -> Sequence[Any]:
+        """Values of the fetches.
+
+        Args:
+            feeds: arrays, one for each feed of the request, of its type.
+            timeout: seconds that the step may take.
+            trace: where spans of the step go.
+            cancel: stops the step from outside.
+
+        Raises:
+            GraphvmError: the graph cannot be compiled, a node failed, a task is gone.
+        """
+        parts = self._registered()
+        session = self.master
+        bound = session.step(timeout)
+        step = _Step(session.next_step(), parts, feeds, trace)
+        forget = [bound.cancel.on_cancel(step.stop)]
+        if cancel is not None:
+            forget.append(cancel.on_cancel(step.stop))
+        try:
+            return step.run(len(self.request.fetches))
+        finally:
+            for each in forget:
+                each()
+            session.ended(bound)
+
+    def direct(self) -> None:
+        """None: it always needs a step."""
+        return
+
+    def stats(self) -> dict[str, int]:
+        """Counts of nodes: of all shares, and of values that cross."""
+        shares = [p.share for p in self._prepared()]
+        nodes = [
+            n
+            for s in shares
+            for each in (s.graph.nodes, *(f.body.nodes for f in s.graph.library.values()))
+            for n in each
+        ]
+        sends = sum(n.op.name == "_Send" for n in nodes)
+        return {"shares": len(shares), "nodes": len(nodes), "sends": sends, "interpreted": 0}
+
+    def text(self) -> str:
+        """The graphs of all shares."""
+        from graphvm_runtime.ir.text import print_graph
+
+        return "\n".join(
+            f"# {p.share.device}\n{print_graph(p.share.graph)}" for p in self._prepared()
+        )
+
+    def _prepared(self) -> list[_Part]:
+        with self._lock:
+            if self._parts is None:
+                self._parts = [
+                    _Part(self.master.workers[str(s.device.task_only())], s)
+                    for s in self.master.shares(self.request)
+                ]
+                # the share of this process runs last, on the caller's thread
+                self._parts.sort(key=lambda p: isinstance(p.worker, LocalWorker))
+            return self._parts
+
+    def _registered(self) -> list[_Part]:
+        """The parts, each known to its worker."""
+        parts = self._parts or self._prepared()
+        for part in parts:
+            contact = part.worker.contact()
+            if part.contact is not contact:
+                with self._lock:
+                    if part.contact is not contact:
+                        part.handle = part.worker.register(
+                            self.master.number, part.share.graph, part.share.request
+                        )
+                        part.contact = contact
+        return parts
+
+
+class _Step:
+    """One step that runs: does what its state says."""
+
+    def __init__(
+        self, number: int, parts: Sequence[_Part], feeds: Sequence[Any], trace: Trace | None
+    ) -> None:
+        self._parts = {p.worker.task: p for p in parts}
+        self._runs = {
+            p.worker.task: Run(
+                p.handle, number, [feeds[i] for i in p.share.feeds], trace is not None
+            )
+            for p in parts
+        }
+        self._trace = trace
+        self._lock = threading.Lock()
+        self._state = StepState(self._parts)
+        self._values: dict[int, Any] = {}
+        self._error: GraphvmError | None = None
+        self._over = threading.Lock()
+        self._over.acquire()
+        self._grace: threading.Timer | None = None
+
+    def run(self, fetches: int) -> list[Any]:
+        """Starts all shares and waits for them; gives the values of the fetches."""
+        if not self._parts:
+            return []
+        try:
+            here: LocalWorker | None = None
+            for task, part in self._parts.items():
+                if isinstance(part.worker, LocalWorker) and task == next(reversed(self._parts)):
+                    here = part.worker
+                else:
+                    self._start(task, part)
+            if here is not None:
+                self._run_here(here)
+            self._over.acquire()
+        except KeyboardInterrupt:
+            self.stop(CancelledError("the step was interrupted"))
+            self._over.acquire(timeout=2 * GRACE)
+            raise
+        finally:
+            if self._grace is not None:
+                self._grace.cancel()
+        if self._error is not None:
+            raise self._error
+        return [self._values[i] for i in range(fetches)]
+
+    def stop(self, error: GraphvmError) -> None:
+        """Ends the step with this error."""
+        self._handle(Stopped(error))
+
+    def _start(self, task: str, part: _Part) -> None:
+        run = self._runs[task]
+
+        def done(values: list[Any] | None, spans: list[Span], error: GraphvmError | None) -> None:
+            self._ended(task, values, spans, error)
+
+        if self._state.phase is not Phase.RUNNING:
+            done(None, [], CancelledError("the step was cancelled"))
+            return
+        part.worker.start(run, done)
+        # it may have been stopped before it could be told
+        error = self._state.error
+        if error is not None:
+            part.worker.cancel(run, error)
+
+    def _run_here(self, worker: LocalWorker) -> None:
+        task = worker.task
+        if self._state.phase is not Phase.RUNNING:
+            self._ended(task, None, [], CancelledError("the step was cancelled"))
+            return
+        try:
+            values = worker.execute(self._runs[task], trace=self._trace)
+        except Exception as error:
+            self._ended(task, None, [], as_known(error))
+        else:
+            self._ended(task, values, [], None)
+
+    def _ended(
+        self, task: str, values: list[Any] | None, spans: list[Span], error: GraphvmError | None
+    ) -> None:
+        if error is not None:
+            error.task = error.task or task
+            self._handle(Failed(task, error))
+            return
+        for index, value in zip(self._parts[task].share.fetches, values or (), strict=True):
+            self._values[index] = value
+        if self._trace is not None:
+            self._trace.spans.extend(spans)
+        self._handle(Ended(task))
+
+    def _handle(self, event: StepEvent) -> None:
+        with self._lock:
+            actions = self._state.handle(event)
+        for action in actions:
+            match action:
+                case Cancel(task, error):
+                    self._parts[task].worker.cancel(self._runs[task], error)
+                case AwaitGrace():
+                    self._grace = threading.Timer(GRACE, self._handle, [GraceOver()])
+                    self._grace.daemon = True
+                    self._grace.start()
+                case Finish(error):
+                    self._error = error
+                    self._over.release()

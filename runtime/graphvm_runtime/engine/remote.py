@@ -1,0 +1,188 @@
+"""A session whose master is a server: requests go there over one stream."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from graphvm_runtime.cluster.codec import Encoder, spans_of
+from graphvm_runtime.cluster.graphs import Packed
+from graphvm_runtime.cluster.hub import SESSION, Keys, dial
+from graphvm_runtime.cluster.threads import Threads
+from graphvm_runtime.cluster.transport import PROTOCOL, Answer, Handler, Limits, Link
+from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.engine.session import Plan, Session
+from graphvm_runtime.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+from graphvm_runtime.ir.graph import Function, Node
+from graphvm_runtime.protos.worker_pb2 import Hello, Packet, Reply
+from graphvm_runtime.trace import Trace
+
+GRACE = 5.0  # seconds that a server has to say that a step was stopped
+
+
+class RemoteSession(Session):
+    """A session at a server.
+
+    Args:
+        address: `host:port` or `unix:path`.
+        keys: for TLS.
+        limits: how long to wait, what to take.
+    """
+
+    def __init__(
+        self, address: str, keys: Keys | None = None, limits: Limits | None = None
+    ) -> None:
+        super().__init__()
+        self.address = address
+        self._keys = keys
+        self._limits = limits or Limits()
+        self._threads = Threads("graphvm-client")
+        self._link: Link | None = None
+        self._dialling = threading.Lock()
+        self._remote_plans: dict[Request, RemotePlan] = {}
+
+    def link(self) -> Link:
+        """The stream to the server; once it is broken, so is the session.
+
+        Raises:
+            UnavailableError: the server cannot be reached.
+        """
+        link = self._link
+        if link is None:
+            with self._dialling:
+                link = self._link
+                if link is None:
+                    if self._closed:
+                        raise InvalidArgumentError("the session is closed", do="make a new one")
+                    hello = Hello(incarnation=secrets.randbits(63), protocol=PROTOCOL)
+                    link = self._link = dial(
+                        self.address, SESSION, Handler(), self._threads, self._limits, hello,
+                        self._keys, self._limits.connect,
+                    )  # fmt: skip
+        return link
+
+    def extend(self, nodes: Iterable[Node], library: Mapping[str, Function]) -> None:
+        """Sends nodes to the server."""
+        packed = Packed(list(nodes), library)
+
+        def build(packet: Packet, encoder: Encoder) -> None:
+            packed.fill(packet.extend_session, encoder)
+
+        _, answer = self.link().call(build)
+        answer.result()
+
+    def plan(self, request: Request) -> RemotePlan:
+        """The plan of a request, made once."""
+        found = self._remote_plans.get(request)
+        if found is None:
+            with self._lock:
+                found = self._remote_plans.setdefault(request, RemotePlan(self, request))
+        return found
+
+    def list_devices(self) -> list[str]:
+        """Full names of the devices of the server's cluster."""
+
+        def build(packet: Packet, encoder: Encoder) -> None:
+            packet.list_devices.SetInParent()
+
+        _, answer = self.link().call(build)
+        return list(answer.result()[0].text)
+
+    def close(self) -> None:
+        """Ends the session at the server."""
+        super().close()
+        self._remote_plans.clear()
+        with self._dialling:
+            if self._link is not None:
+                self._link.close(CancelledError("the session was closed"))
+        self._threads.shutdown()
+
+
+class RemotePlan(Plan):
+    """One request, compiled by the server."""
+
+    def __init__(self, session: RemoteSession, request: Request) -> None:
+        super().__init__(session, request)
+        self._remote = session
+        self._handle = 0
+        self._final = True
+
+    def run(
+        self, feeds: Sequence[Any], timeout: float | None = None, trace: Trace | None = None
+    ) -> Sequence[Any]:
+        """Values of the fetches.
+
+        Args:
+            feeds: arrays, one for each feed of the request, of its type.
+            timeout: seconds that the step may take.
+            trace: where spans of the step go.
+
+        Raises:
+            GraphvmError: the graph cannot be compiled, a node failed, a task is gone.
+        """
+        handle = self._handle or self._made()
+
+        def build(packet: Packet, encoder: Encoder) -> None:
+            message = packet.run_callable
+            message.handle = handle
+            message.trace = trace is not None
+            message.timeout = timeout or 0.0
+            for value in feeds:
+                encoder.fill(message.feed.add(), value)
+
+        link = self._remote.link()
+        number, answer = link.call(build)
+        try:
+            if not answer.wait(None if timeout is None else timeout + GRACE):
+                error = DeadlineExceededError(
+                    f"the server did not answer within {timeout:g} seconds and a grace period"
+                )
+                link.cancel(number, error)
+                raise error
+        except KeyboardInterrupt:
+            link.cancel(number, CancelledError("the step was interrupted"))
+            answer.wait(GRACE)
+            raise
+        reply, values = answer.result()
+        if trace is not None:
+            trace.spans.extend(spans_of(reply.span))
+        return values
+
+    def direct(self) -> None:
+        """None: it always needs the server."""
+        return
+
+    def stats(self) -> dict[str, int]:
+        """Counts of what the server's shares hold."""
+        lines = self._described()[0].splitlines()
+        return {k: int(v) for k, v in (line.split("=") for line in lines)}
+
+    def text(self) -> str:
+        """The graphs of the shares."""
+        return self._described()[1]
+
+    def _made(self) -> int:
+        def build(packet: Packet, encoder: Encoder) -> None:
+            message = packet.make_callable
+            message.feed.extend(map(str, self.request.feeds))
+            message.fetch.extend(map(str, self.request.fetches))
+            message.target.extend(self.request.targets)
+
+        with self._lock:
+            if not self._handle:
+                self._handle = int(self._asked(build).handle)
+        return self._handle
+
+    def _described(self) -> list[str]:
+        handle = self._handle or self._made()
+
+        def build(packet: Packet, encoder: Encoder) -> None:
+            packet.describe_callable.handle = handle
+
+        return list(self._asked(build).text)
+
+    def _asked(self, build: Callable[[Packet, Encoder], None]) -> Reply:
+        answer: Answer = self._remote.link().call(build)[1]
+        return answer.result()[0]
