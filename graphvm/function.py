@@ -13,8 +13,9 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir import graph as ir
-from graphvm_runtime.ir.graph import Function
-from graphvm_runtime.ops.registry import AttrValue
+from graphvm_runtime.ir.graph import Endpoint, Function, Node
+from graphvm_runtime.ir.infer import Resolution
+from graphvm_runtime.ops.registry import AttrValue, lookup
 from graphvm_runtime.shapes import TensorType
 
 
@@ -42,6 +43,9 @@ class FuncGraph(Graph):
         self.control_captures: list[Operation] = []
         self._args: list[Tensor] = []
         self._captured: dict[Tensor, Tensor] = {}
+        self._behind: dict[str, Tensor] = {}  # name of a capture -> tensor of the graph around
+        self._resolution = Resolution(self._lookup, self._beyond)
+        self._types.resolution = self._resolution
         self._outermost = around.outermost
         self._collections = self._outermost._collections
         self.library = self._outermost.library
@@ -168,6 +172,7 @@ class FuncGraph(Graph):
                 found = self._arg(near.type, label.lstrip("_") or "capture", handle)
                 self.captures.append((near, found))
                 self._captured[near] = found
+                self._behind[found.op.name] = near
             self._captured[tensor] = found
         return found
 
@@ -179,6 +184,11 @@ class FuncGraph(Graph):
         if isinstance(outer, FuncGraph):
             return outer.capture(tensor)
         return super()._adopted(tensor)
+
+    def _beyond(self, end: Endpoint) -> tuple[Resolution, Endpoint] | None:
+        """Where to look for the value of a capture: shapes may depend on it."""
+        near = self._behind.get(end.node)
+        return None if near is None else (near.graph._resolution, near.endpoint)
 
     def _adopted(self, tensor: Any) -> Tensor:
         if not isinstance(tensor, Tensor):
@@ -205,6 +215,12 @@ class FuncGraph(Graph):
                 self.control_captures.append(op)
         elif isinstance(self.outer, FuncGraph):
             self.outer._note_control(op)
+
+    def ir(self) -> ir.Graph:
+        """What it holds now, frozen; parameters as placeholders, so that it stands by itself."""
+        with self._lock:
+            nodes = tuple(_as_placeholder(n) if n.op.name == "_Arg" else n for n in self._nodes)
+            return ir.Graph(nodes, dict(self.library), self._producer, self._min_consumer)
 
     # -- the finished function -------------------------------------------------------------
 
@@ -251,7 +267,13 @@ class FuncGraph(Graph):
         self.add_function(function)
         self.name = function.name
         self._outermost.bodies[function.name] = self
+        self.finalize()
         return function
+
+
+def _as_placeholder(node: Node) -> Node:
+    attrs = {"dtype": node.attrs["T"], "shape": node.outputs[0].shape}
+    return node.changed(op=lookup("Placeholder"), attrs=MappingProxyType(attrs))
 
 
 def _legal(name: str) -> str:

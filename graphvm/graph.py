@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from graphvm.collections import CollectionStore
+from graphvm.elements import Elements
 from graphvm.library import Library
 from graphvm.source import user_source
 from graphvm.stacks import (
@@ -32,7 +33,6 @@ from graphvm_runtime.errors import (
     FinalizedError,
     GraphError,
     GraphvmError,
-    NameNotFoundError,
     clipped,
 )
 from graphvm_runtime.ir import graph as ir
@@ -51,7 +51,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Graph(Scoped, CollectionStore, Library):
+class Graph(Elements, Scoped, CollectionStore, Library):
     """An append-only graph of operations; safe to build from several threads.
 
     Attributes:
@@ -63,13 +63,10 @@ class Graph(Scoped, CollectionStore, Library):
     outer: Graph | None = None
 
     def __init__(self) -> None:
+        Elements.__init__(self)
         Scoped.__init__(self)
         CollectionStore.__init__(self)
         Library.__init__(self)
-        self._lock = threading.RLock()
-        self._nodes: list[Node] = []
-        self._ops: list[Operation | None] = []  # views, made when first asked for
-        self._at: dict[str, int] = {}
         self._resolution = Resolution(self._lookup)
         self._types = Types(self._resolution)
         self._known: dict[tuple[Any, ...], tuple[Attrs, tuple[TensorType, ...]]] = {}
@@ -125,29 +122,6 @@ class Graph(Scoped, CollectionStore, Library):
         with self._lock:
             return self._nodes[version:]
 
-    def node(self, name: str) -> Node:
-        """The node of that name. Raises NameNotFoundError."""
-        at = self._at.get(name)
-        if at is None:
-            raise NameNotFoundError(f"the graph has no operation {name!r}")
-        return self._nodes[at]
-
-    def _lookup(self, name: str) -> Node:
-        return self._nodes[self._at[name]]
-
-    def _view(self, at: int) -> Operation:
-        op = self._ops[at]
-        if op is None:
-            with self._lock:
-                op = self._ops[at]
-                if op is None:
-                    op = self._ops[at] = Operation(self, self._nodes[at])
-        return op
-
-    def tensor_at(self, end: Endpoint) -> Tensor:
-        """The tensor that an endpoint of the IR names."""
-        return self._view(self._at[end.node]).outputs[end.index]
-
     def handle_of(self, tensor: Tensor) -> TensorType | None:
         """Type of what a resource or list holds, None when it is not known."""
         return self._resolution.handle(tensor.endpoint)
@@ -155,95 +129,6 @@ class Graph(Scoped, CollectionStore, Library):
     def constant_of(self, tensor: Tensor) -> Array | None:
         """The value of a tensor that is constant, None when it is not known."""
         return self._resolution.constant(tensor.endpoint)
-
-    def operation_named(self, name: str) -> Operation:
-        """The operation of a name that is known to be there."""
-        return self._view(self._at[name])
-
-    def operation_of(self, node: Node) -> Operation:
-        """The operation of one of its nodes."""
-        return self._view(self._at[node.name])
-
-    def get_operations(self) -> list[Operation]:
-        """All operations in the order in which they were made."""
-        return [self._view(i) for i in range(len(self._nodes))]
-
-    def get_operation_by_name(self, name: str) -> Operation:
-        """The operation of that name.
-
-        Raises:
-            NameNotFoundError: there is none; also a KeyError.
-            TypeError: the name is not text.
-        """
-        if not isinstance(name, str):
-            raise TypeError(f"an operation's name is text, not {clipped(name)}")
-        return self.as_graph_element(name, allow_tensor=False)  # type: ignore[no-any-return]
-
-    def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor called `node:index`.
-
-        Raises:
-            NameNotFoundError: there is none; also a KeyError.
-            GraphError: the name is an operation's.
-            TypeError: the name is not text.
-        """
-        if not isinstance(name, str):
-            raise TypeError(f"a tensor's name is text, not {clipped(name)}")
-        return self.as_graph_element(name, allow_operation=False)  # type: ignore[no-any-return]
-
-    def as_graph_element(
-        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
-    ) -> Any:
-        """The tensor or operation that `obj` names or stands for.
-
-        Raises:
-            NameNotFoundError: the graph has nothing of that name; also a KeyError.
-            GraphError: it is in another graph, or the name is not of the form that is allowed.
-            TypeError: it is nothing of the kind.
-        """
-        if not isinstance(obj, (Tensor, Operation, str, bytes)):
-            conversion = getattr(obj, "_as_graph_element", None)
-            if conversion is not None:
-                obj = conversion()
-        if isinstance(obj, bytes):
-            obj = obj.decode()
-        if isinstance(obj, str):
-            return self._named(obj, allow_tensor, allow_operation)
-        allowed = (Tensor,) * allow_tensor + (Operation,) * allow_operation
-        if isinstance(obj, allowed):
-            if obj.graph is not self:
-                raise GraphError(f"{obj!r} is not an element of this graph")
-            return obj
-        wanted = " or ".join(k.__name__ for k in allowed)
-        raise TypeError(f"a {type(obj).__name__} does not convert to a {wanted}: {clipped(obj)}")
-
-    def _named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
-        node, colon, index = name.rpartition(":")
-        if not colon:
-            at = self._at.get(name)
-            if not allow_operation:
-                known = "an operation of the graph" if at is not None else "no tensor"
-                raise GraphError(
-                    f"{name!r} names {known}; a tensor is named node:index",
-                    do=f"write {name + ':0'!r}",
-                )
-            if at is None:
-                raise NameNotFoundError(f"the graph has no operation {name!r}")
-            return self._view(at)
-        if not allow_tensor:
-            raise GraphError(f"{name!r} names a tensor, not an operation", do=f"write {node!r}")
-        if not index.isdecimal():
-            raise GraphError(f"{name!r} is no name: a tensor is named node:index")
-        at = self._at.get(node)
-        if at is None:
-            raise NameNotFoundError(f"{name!r} is not in the graph: there is no operation {node!r}")
-        outputs = self._view(at).outputs
-        if int(index) >= len(outputs):
-            raise NameNotFoundError(
-                f"{name!r} does not exist: operation {node!r} has {len(outputs)} outputs",
-                node=self._nodes[at].signature(),
-            )
-        return outputs[int(index)]
 
     def consumers(self, end: Endpoint) -> list[Operation]:
         """Operations that take what an endpoint names."""
@@ -441,10 +326,6 @@ class Graph(Scoped, CollectionStore, Library):
                 device = as_device(entry(Operation(self, draft)))
         return device
 
-    def __contains__(self, name: str) -> bool:
-        """Whether it has an operation of that name."""
-        return name in self._at
-
     @contextmanager
     def building(self) -> Iterator[None]:
         """Keeps other threads from adding to it, for what must be added as one."""
@@ -528,7 +409,7 @@ class Graph(Scoped, CollectionStore, Library):
         Raises:
             GraphError: see `add_node`; also when an output has another type than asked for.
         """
-        from graphvm_runtime.ir.read import read_attrs
+        from graphvm_runtime.ir.node_reader import read_attrs
 
         del input_types, op_def, compute_shapes, compute_device
         declared = lookup(op_type)
@@ -602,21 +483,36 @@ class Graph(Scoped, CollectionStore, Library):
         return op not in self._unfetchable
 
     def as_graph_def(
-        self, from_version: int | None = None, add_shapes: bool = False, sources: bool = False
+        self,
+        from_version: int | None = None,
+        add_shapes: bool = False,
+        *,
+        control_flow: str = "functional",
+        sources: bool = False,
     ) -> GraphDef:
         """The graph as TensorFlow's message.
 
         Args:
             from_version: only the nodes made since the graph had that version.
             add_shapes: write static shapes as `_output_shapes`.
+            control_flow: "functional", or "v1" for programs of TensorFlow 1's time: branches and
+                loops as Switch, Merge, Enter, Exit and NextIteration.
             sources: write the user's own lines too.
 
         Raises:
-            GraphError: the graph has something that TensorFlow's files cannot say.
+            GraphError: `control_flow` is neither, or the graph has something that TensorFlow's
+                files cannot say.
         """
         from graphvm_runtime.ir.write import file_form, write_graph
 
+        if control_flow not in ("functional", "v1"):
+            raise GraphError(f"control_flow is functional or v1, not {clipped(control_flow)}")
         graph = file_form(self.ir())
+        if control_flow == "v1":
+            # loaded late: few files are for programs of that time
+            from graphvm_runtime.ir.lower import lower
+
+            graph = lower(graph)
         message = write_graph(graph, shapes=add_shapes, sources=sources)
         if from_version is not None:
             old = {n.name for n in self._nodes[:from_version]}

@@ -14,7 +14,8 @@ from graphvm_runtime.ir.debug_info import Sources
 from graphvm_runtime.ir.file_order import Mapped
 from graphvm_runtime.ir.functions import Instances
 from graphvm_runtime.ir.graph import Endpoint
-from graphvm_runtime.ir.read import Reader, check_versions, read_library
+from graphvm_runtime.ir.node_reader import Reader
+from graphvm_runtime.ir.read import check_versions, read_library
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 
 

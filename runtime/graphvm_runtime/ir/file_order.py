@@ -90,6 +90,11 @@ def in_order(defs: Sequence[NodeDef], made: Collection[str], mapped: Mapped) -> 
     return out
 
 
+def above_of(d: NodeDef) -> list[str]:
+    """The nodes that the inputs of a node name."""
+    return [t[1:] if t.startswith("^") else t.partition(":")[0] for t in d.input]
+
+
 def _above(text: str, mapped: Mapped) -> str | None:
     """The node of the file that an input names, None where it is taken from elsewhere."""
     if text.startswith("^"):

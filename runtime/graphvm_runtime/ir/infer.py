@@ -14,6 +14,8 @@ from graphvm_runtime.ops.registry import NOTHING, Attrs, OpDef, Resolver, ShapeC
 from graphvm_runtime.shapes import TensorType
 
 Lookup: TypeAlias = Callable[[str], Node]
+# For an endpoint that stands for one of another graph: that graph's resolution, and that endpoint.
+Beyond: TypeAlias = "Callable[[Endpoint], tuple[Resolution, Endpoint] | None]"
 
 
 def infer(
@@ -56,10 +58,12 @@ class Resolution:
 
     Args:
         lookup: the node of that name.
+        beyond: what a parameter of a body stands for, where it is a capture.
     """
 
-    def __init__(self, lookup: Lookup) -> None:
+    def __init__(self, lookup: Lookup, beyond: Beyond | None = None) -> None:
         self._lookup = lookup
+        self._beyond = beyond
         self._values: dict[Endpoint, Value | None] = {}
         self._handles: dict[Endpoint, TensorType | None] = {}
 
@@ -88,7 +92,11 @@ class Resolution:
         """The whole value of a constant tensor, None where it is not known."""
         node = self._lookup(end.node)
         while node.op.name in ("Identity", "StopGradient"):
-            node = self._lookup(node.inputs[0].node)
+            end = node.inputs[0]
+            node = self._lookup(end.node)
+        far = self._beyond(end) if self._beyond is not None else None
+        if far is not None:
+            return far[0].constant(far[1])
         if node.op.name == "Const":
             array: Array = node.attrs["value"]
             return array
@@ -113,6 +121,12 @@ class Resolution:
                 stack.pop()
                 continue
             begun.add(current)
+            far = self._beyond(current) if self._beyond is not None else None
+            if far is not None:
+                asks_values = known is self._values
+                known[current] = far[0].value(far[1]) if asks_values else far[0].handle(far[1])
+                stack.pop()
+                continue
             node = self._lookup(current.node)
             asked = _Asking(self, node.inputs, known, begun)
             types = [self._type(e) for e in node.inputs]

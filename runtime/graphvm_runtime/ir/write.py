@@ -75,6 +75,15 @@ def write_graph(
     return message
 
 
+def write_nodes(nodes: Sequence[Node], library: Mapping[str, Function]) -> GraphDef:
+    """Some nodes of a graph and functions, whole, for another process of GraphVM's own.
+
+    `read_nodes` reads them back.
+    """
+    graph = Graph(tuple(nodes), library)
+    return write_graph(graph, shapes=True, sources=True, internal=True)
+
+
 def write_node(node: Node, *, internal: bool = True) -> NodeDef:
     """The message of one node."""
     made = NodeDef()
