@@ -88,13 +88,12 @@ def _region(
     crossing = queues(by_name, library)
     mine: list[Raised] = []
     beliefs = believed(work, tree)
-    if keep.whole:
-        _drop_unreached(work, tree, beliefs)
+    _drop_unreached(work, tree, beliefs, keep)
     assumed = beliefs.assumed
     for frame in tree.inside_out():
         lives = liveness(work, frame, assumed)
         raise_conds(work, frame, lives, crossing, keep, mine)
-        if frame.parent is None:
+        if frame.parent is None or not work.inside[id(frame)]:
             continue
         try:
             raise_loop(work, frame, lives, crossing, keep)
@@ -110,12 +109,14 @@ def _region(
     return left, work.library, work.moved
 
 
-def _drop_unreached(work: Work, tree: Frame, lives: Lives) -> None:
+def _drop_unreached(work: Work, tree: Frame, lives: Lives, keep: Keep) -> None:
     """Drops what is inside regions and leads nowhere: it cannot be asked for, so never runs."""
     entered = lives.entered or {}
 
     def is_inside(node: Node) -> bool:
         frame = work.frame[node.name]
+        if keep.has(node.name):
+            return False
         if node.op.name in EXITS:
             return frame.parent is not tree or bool(entered.get(id(frame)))
         return frame is not tree or node.op.name in SWITCHES | ENTERS or (
@@ -128,6 +129,8 @@ def _drop_unreached(work: Work, tree: Frame, lives: Lives) -> None:
         if node is not None and not work.users[node.name] and is_inside(node):
             work.remove(node.name)
             pending.extend(sources(node))
+    for frame in tree.inside_out():
+        frame.enters[:] = [e for e in frame.enters if e.name in work.nodes]
 
 
 def _plain(node: Node) -> Node:

@@ -311,12 +311,12 @@ class Body:
         )
 
     def _plain_result(self, end: Endpoint) -> Endpoint:
-        """The result without the Identity that only makes it wait for effects."""
+        """The result without Identity, whose only use may be to make it wait for effects."""
         while True:
             node = self.nodes.get(end.node)
-            if node is None or node.op.name != "Identity" or not node.after:
+            if node is None or node.op.name != "Identity":
                 return end
-            if any(end.node in sources(n) for n in self.nodes.values()):
+            if node.after and any(end.node in sources(n) for n in self.nodes.values()):
                 return end
             self.control.update(dict.fromkeys(node.after))
             end = node.inputs[0]
