@@ -399,7 +399,44 @@ def apply(
     else:
         graph = graph_of(inputs) if inputs else get_default_graph()
         return graph.add_node(op, inputs, attrs or {}, name or op)
+    if len(inputs) == 2 and not attrs:
+        made = _beside_number(op, inputs, name or op)
+        if made is not None:
+            return made
     return _applied(lookup(op), inputs, dict(attrs or {}), name or op)
+
+
+def _beside_number(op: str, inputs: Sequence[Any], name: str) -> Operation | None:
+    """`x + 1` and the like without the detours of the general case; None where it is another."""
+    place = 1 if type(inputs[0]) is Tensor else 0
+    tensor, number = inputs[1 - place], inputs[place]
+    if type(tensor) is not Tensor or type(number) not in (int, float):
+        return None
+    if not -30000 < number < 30000:  # what fits into every type, NaN left out
+        return None
+    takes = lookup(op).inputs
+    dtype = tensor.type.dtype.base
+    if not takes[0].type_attr or takes[0].type_attr != takes[1].type_attr or takes[0].is_list:
+        return None
+    if not (dtype.is_floating or (dtype.is_integer and type(number) is int)):
+        return None
+    graph = get_default_graph()
+    if tensor.graph is not graph or not name.isidentifier() or name[0] == "_":
+        return None
+    try:
+        array = np.array(number, dtype.numpy)
+    except OverflowError:  # of 8 bits, or unsigned
+        return None
+    scope = graph.unique_name(name)
+    label = f"{scope}/{takes[place].name}"
+    if label in graph:
+        return _applied(lookup(op), inputs, {}, scope + "/")
+    array.flags.writeable = False
+    attrs = {"dtype": dtype, "value": array}
+    constant = graph.add_node("Const", (), attrs, label + "/").outputs[0]
+    both = (tensor, constant) if place else (constant, tensor)
+    made: Operation = graph.add_node(op, both, {}, scope + "/")
+    return made
 
 
 def output(
