@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.precision import as_strings
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
 from graphvm_runtime.lists import TensorList, zeros_of
+from graphvm_runtime.ops.array import open_dimension
 from graphvm_runtime.ops.slicing import numpy_index
 from graphvm_runtime.shapes import shape_text
 
@@ -68,6 +69,8 @@ for _op in ("PlaceholderWithDefault", "Identity", "StopGradient"):
 
 @kernel("IdentityN")
 def _identity_n(node: Node) -> Kernel:
+    if len(node.inputs) == 1:
+        return Kernel(_itself, aliases=(0,))
     return Kernel(lambda *inputs: inputs, aliases=tuple(range(len(node.inputs))))
 
 
@@ -83,6 +86,8 @@ def _shape(node: Node) -> Callable[..., Any]:
 @kernel("ShapeN")
 def _shape_n(node: Node) -> Callable[..., Any]:
     to = node.attrs["out_type"].numpy
+    if len(node.inputs) == 1:
+        return lambda x: np.array(getattr(x, "shape", ()), to)
     return lambda *inputs: [np.array(getattr(x, "shape", ()), to) for x in inputs]
 
 
@@ -106,20 +111,11 @@ def _reshaped(x: Array, shape: Array) -> Any:
         if min(dims) < -1 or dims.count(-1) > 1:
             raise InvalidArgumentError(f"{dims} is no shape: one -1 at most, nothing below")
         if not x.size:
-            dims[dims.index(-1)] = _open_dim(x.shape, dims)
+            found = open_dimension(x.shape, [d for d in dims if d != -1])
+            if found is None:
+                raise InvalidArgumentError(f"cannot reshape {list(x.shape)} into {dims}")
+            dims[dims.index(-1)] = found
     return x.reshape(dims)
-
-
-def _open_dim(shape: Sequence[int], dims: Sequence[int]) -> int:
-    """What -1 stands for when there are no elements to share out."""
-    fixed = [d for d in dims if d != -1]
-    if 0 not in fixed:
-        return 0
-    have = int(np.prod([d for d in shape if d], dtype=object))
-    want = int(np.prod([d for d in fixed if d], dtype=object))
-    if have % want:
-        raise InvalidArgumentError(f"cannot lay out the shape {list(shape)} as {list(dims)}")
-    return have // want
 
 
 plain("Reshape", _reshaped, aliases=(0,))
@@ -152,7 +148,7 @@ plain("OnesLike", lambda x: np.ones(x.shape, x.dtype))
 
 
 def _expanded(x: Array, dim: Array) -> Any:
-    at, rank = int(dim), x.ndim
+    at, rank = dim.item(), x.ndim
     if not -rank - 1 <= at <= rank:
         raise InvalidArgumentError(f"axis {at} is outside [{-rank - 1}, {rank}]")
     if at < 0:
@@ -185,7 +181,7 @@ plain("Transpose", _transposed, aliases=(0,))
 # ------------------------------------------------------------------------------ joining and cutting
 
 
-plain("ConcatV2", lambda *inputs: np.concatenate(inputs[:-1], int(inputs[-1])))
+plain("ConcatV2", lambda *inputs: np.concatenate(inputs[:-1], inputs[-1].item()))
 
 
 def _offsets(dim: Array, *shapes: Array) -> list[Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from graphvm_runtime.dtypes import (
@@ -134,22 +135,36 @@ def _reshape(ctx: ShapeContext) -> Sequence[Shape]:
     size = size_of(given)
     if len(open_) > 1:
         return (tuple(None if d == -1 else d for d in dims),)
-    fixed = product([d for d in dims if d is not None and d != -1])
+    fixed = [d for d in dims if d is not None and d != -1]
     if not open_:
-        if size is not None and size != fixed:
+        if size is not None and size != product(fixed):
             raise refused(
-                f"{shape_text(given)} has {size} elements, {shape_text(dims)} has {fixed}", 3
-            )
+                f"{shape_text(given)} has {size} elements, {shape_text(dims)} has "
+                f"{product(fixed)}", 3,
+            )  # fmt: skip
         return (dims,)
     found: Dim = None
-    if size is not None and fixed:
-        if size % fixed:
+    if given is not None and size is not None and (dims[open_[0]] == -1 or product(fixed)):
+        found = open_dimension([d for d in given if d is not None], fixed)
+        if found is None:
             raise refused(
                 f"the {size} elements of {shape_text(given)} cannot be laid out as "
                 f"{shape_text(dims)}", 3,
             )  # fmt: skip
-        found = size // fixed
     return (tuple(found if i == open_[0] else d for i, d in enumerate(dims)),)
+
+
+def open_dimension(shape: Sequence[int], fixed: Sequence[int]) -> int | None:
+    """What -1 stands for beside the dimensions that are fixed, None where nothing fits.
+
+    Where there are no elements to share out, the other dimensions are, as TensorFlow does it.
+    """
+    if 0 in fixed:
+        if 0 not in shape:
+            return None
+        shape, fixed = [d for d in shape if d], [d for d in fixed if d]
+    have, want = math.prod(shape), math.prod(fixed)
+    return None if have % want else have // want
 
 
 def _fill_value(ctx: ShapeContext) -> Value | None:

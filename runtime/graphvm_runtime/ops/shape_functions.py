@@ -20,7 +20,7 @@ SAME_SHAPES = "C1: all inputs have the same shape"
 
 _SCALARS: tuple[Shape, ...] = ((),)
 _UNKNOWN: tuple[Shape, ...] = (None,)
-_LIMITS = {"int32": 2**31, "int64": 2**63}
+_LIMITS = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
 
 def refused(what: str, number: int, do: str = "") -> ShapeError:
@@ -202,8 +202,8 @@ def _one(ctx: ShapeContext, function: Callable[..., int], row: Sequence[int | No
 
 def fitting(value: int, dtype: DType | None) -> int | None:
     """A value where its type holds it; None where it would wrap round."""
-    limit = _LIMITS.get(dtype.name, 2**7) if dtype is not None else 2**31
-    return value if -limit <= value < limit else None
+    least, most = _LIMITS.get("int32" if dtype is None else dtype.name, (0, 127))
+    return value if least <= value <= most else None
 
 
 def passed(ctx: ShapeContext) -> Value | None:

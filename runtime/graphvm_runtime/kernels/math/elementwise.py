@@ -24,14 +24,8 @@ def element_type(node: Node, attr: str = "T") -> np.dtype[Any]:
 
 # ------------------------------------------------------------------- one NumPy function does it all
 
-ufunc("AddV2", np.add, "{0} + {1}")
-ufunc("Sub", np.subtract, "{0} - {1}")
-ufunc("Mul", np.multiply, "{0} * {1}")
 ufunc("Maximum", np.maximum)
 ufunc("Minimum", np.minimum)
-ufunc("Neg", np.negative, "-{0}")
-ufunc("Abs", np.absolute, "abs({0})")
-ufunc("Square", np.square, "{0} * {0}")
 ufunc("Sqrt", np.sqrt)
 ufunc("Exp", np.exp)
 ufunc("Log", np.log)
@@ -42,6 +36,22 @@ ufunc("LogicalNot", np.logical_not, "~{0}")
 ufunc("LogicalAnd", np.logical_and, "{0} & {1}")
 ufunc("LogicalOr", np.logical_or, "{0} | {1}")
 
+
+_ARITHMETIC: dict[str, tuple[Callable[..., Any], str]] = {
+    "AddV2": (np.add, "{0} + {1}"), "Sub": (np.subtract, "{0} - {1}"),
+    "Mul": (np.multiply, "{0} * {1}"), "Neg": (np.negative, "-{0}"),
+    "Abs": (np.absolute, "abs({0})"), "Square": (np.square, "{0} * {0}"),
+}  # fmt: skip
+
+
+def _arithmetic(node: Node) -> Kernel:
+    function, expression = _ARITHMETIC[node.op.name]
+    # NumPy rounds the products of complex arrays and of complex scalars differently
+    expression = "" if node.attrs["T"].is_complex else expression
+    return Kernel(function, expression=expression, out=True, inplace=True)
+
+
+kernel(*_ARITHMETIC)(_arithmetic)
 
 _COMPARISONS: dict[str, tuple[Callable[..., Any], str]] = {
     "Less": (np.less, "<"), "LessEqual": (np.less_equal, "<="),
@@ -204,7 +214,7 @@ def _rsqrt(one: Any) -> Callable[..., Any]:
 
 def _sigmoid(one: Any) -> Callable[..., Any]:
     def call(x: Array, out: Array | None = None) -> Any:
-        if not x.ndim:
+        if out is None and not x.ndim:
             return one / (one + np.exp(-x))
         out = np.negative(x, out=out)
         np.exp(out, out=out)

@@ -148,12 +148,14 @@ def _arg_max(node: Node) -> Callable[..., Any]:
     to = element_type(node, "output_type")
 
     def call(x: Array, axis: Array) -> Any:
+        if not x.ndim:
+            raise InvalidArgumentError("a scalar has no axis to look along")
         if is_low(x.dtype):
             x = x.astype(SINGLE)
         # NumPy finds the first NaN, TensorFlow passes over it; inf - inf is only a false alarm
         if dtype.is_floating and np.isnan(_sum_up(x, None)):
             x = np.where(np.isnan(x), x.dtype.type(-np.inf), x)
-        return x.argmax(int(axis)).astype(to)
+        return x.argmax(axis.item()).astype(to)
 
     return call
 
@@ -212,8 +214,8 @@ def _unsorted_segment_sum(node: Node) -> Callable[..., Any]:
         if bad.any():
             at = int(bad.argmax())
             raise InvalidArgumentError(
-                f"segment_ids{list(np.unravel_index(at, ids.shape))} = {flat[at]} is not in "
-                f"[0, {count})"
+                f"segment_ids[{','.join(map(str, np.unravel_index(at, ids.shape)))}] = "
+                f"{flat[at]} is not in [0, {count})"
             )
         if (flat < 0).any():
             kept = flat >= 0

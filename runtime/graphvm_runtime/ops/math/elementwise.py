@@ -28,7 +28,7 @@ from graphvm_runtime.ops.shape_functions import (
     refused,
     unchanged,
 )  # fmt: skip
-from graphvm_runtime.shapes import Shape, broadcast, is_compatible, shape_text
+from graphvm_runtime.shapes import Shape, broadcast, is_compatible, is_known, shape_text
 
 ANY = types()
 INEXACT = types(*FLOATS, *COMPLEX)
@@ -71,6 +71,8 @@ define("Cast", "x: SrcT -> y: DstT", {"SrcT": ANY, "DstT": ANY, "Truncate": bool
 def _equality(ctx: ShapeContext) -> Sequence[Shape]:
     if ctx.attrs["incompatible_shape_error"]:
         return pointwise(ctx)
+    if not all(map(is_known, ctx.shapes)):
+        return (None,)
     try:
         return (broadcast(*ctx.shapes),)
     except ShapeError:
