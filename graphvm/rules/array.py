@@ -22,6 +22,14 @@ def _pass(site: Site, *cotangents: Cotangent) -> Cotangents:
     return cotangents
 
 
+def _pass_all(site: Site, *cotangents: Cotangent) -> Cotangents:
+    # zeros rather than None, as in TensorFlow, for what goes in beside what matters
+    return [
+        zeros_like(site.inputs[i]) if g is None and want else g
+        for i, (g, want) in enumerate(zip(cotangents, site.wanted, strict=True))
+    ]
+
+
 def _reshape(site: Site, g: Tensor) -> Cotangents:
     return reshape(g, shape_of(site.inputs[0])), None
 
@@ -93,7 +101,7 @@ TABLE: Mapping[str, Rule] = {
     "Placeholder": _CONSTANT,
     "PlaceholderWithDefault": Linear(_pass, apply=lambda site, ts: ts, sparse=True),
     "Identity": Linear(_pass, apply=lambda site, ts: ts, sparse=True),
-    "IdentityN": Linear(_pass, apply=lambda site, ts: ts, sparse=True),
+    "IdentityN": Linear(_pass_all, apply=lambda site, ts: ts, sparse=True),
     "StopGradient": NotDifferentiable("declared to be constant"),
     "Shape": _SHAPES,
     "ShapeN": _SHAPES,

@@ -65,8 +65,10 @@ def _log_softmax(site: Site, g: Tensor) -> Cotangents:
 
 def _cross_entropy(site: Site, g: Tensor | None, gg: Tensor | None) -> Cotangents:
     by_features = _entropy(site, g, gg)
-    if g is None or not site.wanted[1]:
+    if not site.wanted[1]:
         return by_features, None
+    if g is None:
+        return by_features, zeros_like(site.inputs[1])
     column = node("ExpandDims", (g, integers(-1)))
     return by_features, mul(column, neg(node("LogSoftmax", (site.inputs[0],))))
 

@@ -20,7 +20,15 @@ from graphvm.rules.registry import (
     dense,
 )
 from graphvm.transforms.regions import DerivedRegion
-from graphvm.transforms.scopes import BodyScope, NodeSite, Root, Scope, has_derivative, sources_of
+from graphvm.transforms.scopes import (
+    BodyScope,
+    NodeSite,
+    RaisedRoot,
+    Root,
+    Scope,
+    has_derivative,
+    sources_of,
+)
 from graphvm_runtime.errors import GraphError, GraphvmError
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, source_text
 from graphvm_runtime.ir.saved import (
@@ -71,6 +79,7 @@ class Derivation:
         # cotangents of values of a body that another derivative named, with where they are
         self.seeds: dict[Steps, dict[Endpoint, list[tuple[BodyScope, Tensor]]]] = {}
         self.seeded: set[tuple[Steps, str]] = set()
+        self.touched: set[str] = set()  # nodes that a derivative of theirs connects
         self.tangents: dict[Steps, tuple[BodyScope, dict[Endpoint, Tensor]]] = {}
         self._holds: dict[str, bool] = {}
         self._mark((), nodes, sources, stops)
@@ -97,7 +106,12 @@ class Derivation:
             op = node.op.name
             if op in REGIONS:
                 given = {i for i, e in enumerate(node.inputs) if e in reached}
-                found = [Endpoint(node.name, i) for i in self._mark_region(steps, node, given)]
+                outs = self._mark_region(steps, node, given)
+                if self._is_coarse(steps) and (
+                    given or any(self._depends(n) for n in self._named_by(node))
+                ):
+                    outs = set(range(len(node.outputs)))
+                found = [Endpoint(node.name, i) for i in outs if has_derivative(node.outputs[i])]
             elif op == SAVED:
                 target = sources_of(absolute(steps, node))
                 if target is None or target[1] not in self.reached.get(target[0], ()):
@@ -140,6 +154,33 @@ class Derivation:
                 params |= results
             found |= params if node.op.name in LOOPS else results
         return {i for i in found if has_derivative(node.outputs[i])}
+
+    # As in TensorFlow, all outputs of a node of functional control flow depend on all inputs, for
+    # the question whether a gradient is None; what passes nothing gives zeros. The primitives of
+    # TensorFlow 1 are seen through.
+
+    def _is_coarse(self, steps: Steps) -> bool:
+        return not steps and not isinstance(self.root, RaisedRoot)
+
+    def _depends(self, name: str) -> bool:
+        """Whether an output of a node of the root depends."""
+        outputs = self.root.by_name[name].outputs
+        return any(Endpoint(name, i) in self.reached[()] for i in range(len(outputs)))
+
+    def _named_by(self, node: Node, depth: int = 1) -> set[str]:
+        """Nodes beside this one whose bodies its bodies name numbers of."""
+        if FAMILY not in node.attrs:
+            return set()
+        found: set[str] = set()
+        for ref in node.functions():
+            for inner in self.function(ref.name).body.nodes:
+                if inner.op.name == SAVED and has_derivative(inner.outputs[0]):
+                    steps, _ = path_of(inner)
+                    if len(steps) == depth:
+                        found.add(steps[0][0])
+                elif inner.op.name in REGIONS:
+                    found |= self._named_by(inner, depth + 1)
+        return found
 
     def concerned(self, node: Node) -> bool:
         """Whether bodies of the node name values of other bodies."""
@@ -261,7 +302,8 @@ class Derivation:
                 if some:
                     self._seed(scope, node, given[0])
                 continue
-            if not node.inputs or not (some or (scope.steps, name) in self.seeded):
+            touched = name in self.touched and not scope.steps
+            if not node.inputs or not (some or touched or (scope.steps, name) in self.seeded):
                 continue
             wanted = [e in reached for e in node.inputs]
             if True not in wanted and not (node.op.name in REGIONS and self.concerned(node)):
@@ -270,6 +312,8 @@ class Derivation:
             site = NodeSite(node, scope, wanted)
             with graph.name_scope(f"{name}_grad"), self._placed(scope, node):
                 found = self._asked(site, lambda: rule.pull(site, given, self))  # noqa: B023
+                if node.op.name in REGIONS and self._is_coarse(scope.steps):
+                    found = self._connected(site, found, some)
                 if self.gate:
                     found = _gated(found)
             for end, grad, want in zip(node.inputs, found, wanted, strict=True):
@@ -279,6 +323,29 @@ class Derivation:
                         cotangents[end] = [grad]
                     else:
                         parts.append(grad)
+
+    def _connected(self, site: NodeSite, found: Cotangents, some: bool) -> Cotangents:
+        """Zeros where TensorFlow has them, since the node connects inputs with outputs."""
+        node = site.node
+        self.touched.update(n for n in self._named_by(node) if self._depends(n))
+        connected: set[int] = set()
+        if node.op.name in LOOPS:
+            connected = set(range(len(node.inputs)))
+        elif not some:
+            shift = node.op.name in BRANCHES
+            for attr in body_attrs(node):
+                every = set(range(len(node.outputs)))
+                params = self.reaching(site, attr, every) & self.dependent(site, attr)
+                connected |= {i + shift for i in params}
+        return [
+            zeros_like(site.inputs[i])
+            if c is None
+            and site.wanted[i]
+            and i in connected
+            and has_derivative(site.input_type(i))
+            else c
+            for i, c in enumerate(found)
+        ]
 
     def _asked(self, site: NodeSite, call: Callable[[], T]) -> T:
         try:
