@@ -17,9 +17,11 @@ from graphvm.train.checkpoints import (
     update_checkpoint_state,
 )
 from graphvm.train.gradient_descent import GradientDescentOptimizer
-from graphvm.train.meta_graph import export_meta_graph, import_meta_graph, write_graph
+from graphvm.train.meta_graph import export_meta_graph, write_graph
+from graphvm.train.meta_graph_reader import import_meta_graph
 from graphvm.train.optimizer import Optimizer
 from graphvm.train.saver import Saver
+from graphvm.train.server import ClusterDef, ClusterSpec, Server, ServerDef
 from graphvm.train.steps import (
     assert_global_step,
     create_global_step,
@@ -33,11 +35,15 @@ from graphvm_runtime.protos.saver_pb2 import SaverDef
 __all__ = [
     "AdamOptimizer",
     "CheckpointState",
+    "ClusterDef",
+    "ClusterSpec",
     "GradientDescentOptimizer",
     "NewCheckpointReader",
     "Optimizer",
     "Saver",
     "SaverDef",
+    "Server",
+    "ServerDef",
     "assert_global_step",
     "checkpoint_exists",
     "create_global_step",
