@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+# gRPC's core tells of each connection that ends; we tell of those that matter ourselves
+os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 
 import grpc
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
 
-from graphvm_runtime.cluster.codec import Encoder, as_known, fill_spans, spans_of
+from graphvm_runtime.cluster.codec import Encoder, fill_spans, spans_of
 from graphvm_runtime.cluster.graphs import Packed, received, unpacked
 from graphvm_runtime.cluster.hub import Hub
 from graphvm_runtime.cluster.transport import Answer, Handler, Link
@@ -80,9 +80,8 @@ class RemoteWorker:
             message.fetch.extend(map(str, request.fetches))
             message.target.extend(request.targets)
 
-        _, answer = self._live().call(build)
-        reply, _ = answer.result()
-        return int(reply.handle)
+        _, came = self._live().call(build)
+        return int(came.result()[0].handle)
 
     def start(self, run: Run, done: Done) -> None:
         """See `Worker`."""
@@ -95,11 +94,11 @@ class RemoteWorker:
             for value in run.feeds:
                 encoder.fill(message.feed.add(), value)
 
-        def answered(answer: Answer) -> None:
-            if answer.error is not None:
-                done(None, [], answer.error)
+        def answered(came: Answer) -> None:
+            if came.error is not None:
+                done(None, [], came.error)
             else:
-                reply, values = answer.result()
+                reply, values = came.result()
                 done(values, spans_of(reply.span), None)
 
         try:
@@ -125,6 +124,16 @@ class RemoteWorker:
                 packet.cleanup_session.session = session
 
             link.call(build)
+
+
+def answer(link: Link, number: int, work: Work, task: str) -> None:
+    """Does the work of a call and answers it; whatever is raised is the answer too."""
+    try:
+        build = work()
+    except Exception as error:
+        link.refuse(number, error, task)
+    else:
+        link.reply(number, build)
 
 
 def _nothing(name: str) -> Node:
@@ -180,21 +189,11 @@ class TaskHandler(Handler):
         work = take(link, packet)
         link.read_on()
         try:
-            self._answer(link, number, work)
+            answer(link, number, work, self._worker.task)
         finally:
             with self._lock:
                 self._steps.pop((link, number), None)
         return True
-
-    def _answer(self, link: Link, number: int, work: Work) -> None:
-        try:
-            build = work()
-        except GraphvmError as error:
-            link.refuse(number, error, self._worker.task)
-        except Exception as error:
-            link.refuse(number, as_known(error), self._worker.task)
-        else:
-            link.reply(number, build)
 
     def _register(self, link: Link, packet: Packet) -> Work:
         message = packet.register_graph

@@ -152,7 +152,7 @@ class _Share:
         if is_dataflow(graph):
             dataflow = Dataflow(
                 graph, request.feeds, request.fetches, request.targets,
-                lambda name: Compiled(assembler.function(name).ready()),
+                lambda name: Compiled(assembler.function(name).ready),
             )  # fmt: skip
             count = len(request.fetches)
             self.run = quiet(lambda step, *feeds: handed(dataflow.run(step, feeds), [True] * count))
