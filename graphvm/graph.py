@@ -131,10 +131,10 @@ class Graph(Elements, Scoped, CollectionStore, Library):
         return self._resolution.constant(tensor.endpoint)
 
     def consumers(self, end: Endpoint) -> list[Operation]:
-        """Operations that take what an endpoint names."""
+        """Operations that take what an endpoint names, once for each input, as in TensorFlow."""
         with self._lock:
             for at in range(self._users_of, len(self._nodes)):
-                for each in dict.fromkeys(self._nodes[at].inputs):
+                for each in self._nodes[at].inputs:
                     self._users.setdefault(each, []).append(at)
             self._users_of = len(self._nodes)
             return [self._view(at) for at in self._users.get(end, ())]
