@@ -39,8 +39,8 @@ def lower(
             inside itself stay.
         keep: names of functional nodes whose outputs must stay reachable under the old name.
         gate: what a region gives waits for its effects, so that whoever takes it, in any runtime,
-            gets the effects too. Without, effects are nodes that nothing waits for, and the whole
-            graph must be run.
+            gets the effects too; except for those that only an output asks for and that may wait.
+            Without, effects are nodes that nothing waits for, and the whole graph must be run.
 
     Raises:
         GraphError: a predicate is no scalar, and its rank or type is not known.
@@ -254,7 +254,7 @@ class _Lowering:
         results = [scope.end(e, "") for e in function.results]
         control = list(function.control)
         if self.gate:  # all of a body runs, asked for or not
-            control += [n.name for n in function.body.nodes if is_effect(n)]
+            control += self._prompt_effects(function)
         return results, list(scope.waits(control)), scope
 
     def _predicate(self, node: Node, name: str, end: Endpoint, type_: TensorType) -> Endpoint:
@@ -475,14 +475,19 @@ class _Lowering:
         """What the next iteration waits for, so that effects keep the order of iterations."""
         if self.gate:
             return tuple(control)
-        # an op that waits for others may wait for a later iteration; nothing may wait for it
+        return scope.waits(self._prompt_effects(body))
+
+    def _prompt_effects(self, function: Function) -> list[str]:
+        """Effects of a body that cannot wait for what this region gives, or for a later iteration.
+
+        Where queues are at work, something else may: whatever waits for them may wait for ever.
+        """
         late: set[str] = set()
-        for node in body.body.nodes:
+        for node in function.body.nodes:
             above = [*(e.node for e in node.inputs), *node.after]
             if _may_wait(node, self.graph.library) or any(n in late for n in above):
                 late.add(node.name)
-        wanted = [n.name for n in body.body.nodes if is_effect(n) and n.name not in late]
-        return scope.waits(wanted)
+        return [n.name for n in function.body.nodes if is_effect(n) and n.name not in late]
 
     def _call(
         self,
