@@ -108,7 +108,7 @@ def _mean(values: list[Any]) -> Any:
     return sum(values) / len(values) if values else NAN
 
 
-def _int_mean(values: list[Any]) -> Any:
+def _mean_or_zero(values: list[Any]) -> Any:
     return _mean(values) if values else 0
 
 
@@ -228,7 +228,7 @@ REDUCTIONS = (
     Row("Sum", reductions(), folded(sum), wrong=(*_AXIS, _DOUBLE_AXIS), tolerance=_LOOSE),
     Row(
         "Mean", reductions(), lambda x, axes, keep_dims=False: folded(
-            _int_mean if x.dtype.kind in "iu" else _mean
+            _mean if x.dtype.kind in "fV" else _mean_or_zero
         )(x, axes, keep_dims), wrong=_AXIS, tolerance=_LOOSE,
     ),
     Row("Prod", reductions(), folded(math.prod), wrong=_AXIS, tolerance=_LOOSE),

@@ -226,7 +226,6 @@ def _sigmoid(one: Any) -> Callable[..., Any]:
 
 def _sigmoid_grad(one: Any) -> Callable[..., Any]:
     def call(y: Array, dy: Array, out: Array | None = None) -> Any:
-        y = _conjugated(y)
         return np.multiply(dy * y, one - y, out=out)
 
     return call
@@ -234,7 +233,6 @@ def _sigmoid_grad(one: Any) -> Callable[..., Any]:
 
 def _tanh_grad(one: Any) -> Callable[..., Any]:
     def call(y: Array, dy: Array, out: Array | None = None) -> Any:
-        y = _conjugated(y)
         return np.multiply(dy, one - y * y, out=out)
 
     return call
