@@ -193,7 +193,7 @@ class Graph(Elements, Scoped, CollectionStore, Library):
         if control_inputs or scopes.controls:
             after = self._after(ends, control_inputs, scopes)
         device = ANY
-        if scopes.devices or scopes.colocation or scopes.container:
+        if scopes.devices or scopes.colocation or scopes.container or scopes.overrides:
             draft = Node(name or declared.name, declared, ends, after, full, outputs, ANY, source)
             full, device = self._placed(draft, scopes)
         with self._lock:
@@ -312,6 +312,9 @@ class Graph(Elements, Scoped, CollectionStore, Library):
             attrs = MappingProxyType({**attrs, "_class": tuple(sorted(groups))})
         if scopes.container and draft.op.is_stateful and attrs.get("container") == b"":
             attrs = MappingProxyType({**attrs, "container": scopes.container.encode()})
+        override = scopes.overrides.get(draft.op.name)
+        if override is not None and "_gradient_op_type" not in attrs:
+            attrs = MappingProxyType({**attrs, "_gradient_op_type": override.encode()})
         return attrs, device
 
     def _device_of(self, draft: Node, scopes: Scopes) -> DeviceSpec:

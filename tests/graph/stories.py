@@ -12,10 +12,10 @@ from typing import Any
 KINDS = (KeyError, RuntimeError, TypeError, ValueError)
 
 
-def outcome(make: Callable[[], Any]) -> Any:
+def outcome(make: Callable[..., Any], *args: Any) -> Any:
     """What a call gives, or the kinds of what it raises."""
     try:
-        return make()
+        return make(*args)
     except Exception as error:
         return "raises " + " ".join(k.__name__ for k in KINDS if isinstance(error, k))
 
@@ -60,12 +60,15 @@ def legal_names(tf: Any) -> list[Any]:
             with g.name_scope(name) as scope:
                 return str(scope)
 
+        def made(name: str) -> str:
+            return str(tf.constant(1, name=name).name)
+
         for name in ("_x", "x y", "x:y", "-x", "x$", "x>y", "x\\y", ".x", "9x", "x-y"):
             out.append(
                 (
                     name,
-                    outcome(lambda name=name: entered(name)),
-                    outcome(lambda name=name: tf.constant(1, name=name).name),
+                    outcome(entered, name),
+                    outcome(made, name),
                 )
             )
         with tf.name_scope("in"):
@@ -184,12 +187,16 @@ def lookups(tf: Any) -> list[Any]:
         x = tf.placeholder(tf.float32, [2], name="x")
         tf.add(x, x)
         a = tf.identity(x, name="a")
+
+        def named(ask: Any, name: str) -> str:
+            return str(ask(name).name)
+
         for name in ("x", "x:0", "x:1", "y", "y:0", "x:", "", "x:a", "^x"):
             out.append(
                 (
                     name,
                     *(
-                        outcome(lambda ask=ask, name=name: ask(name).name)
+                        outcome(named, ask, name)
                         for ask in (
                             g.get_operation_by_name,
                             g.get_tensor_by_name,
@@ -250,16 +257,14 @@ def imports(tf: Any) -> list[Any]:
         tf.import_graph_def(file, name="m", input_map={"x": [5.0, 6.0]})
         tf.import_graph_def(file, name="n", input_map={"z": c})
         tf.import_graph_def(file, name="n", input_map={"y:0": c})
+
+        def imported(given: Any, asked: Any) -> Any:
+            return tf.import_graph_def(file, name="e", input_map=given, return_elements=asked)
+
         for given in ({"q": c}, {"x:5": c}, {"^q": c}):
-            out.append(
-                outcome(lambda given=given: tf.import_graph_def(file, name="e", input_map=given))
-            )
+            out.append(outcome(imported, given, None))
         for asked in ("q", "z:3", "q:0", "x:0:1"):
-            out.append(
-                outcome(
-                    lambda asked=asked: tf.import_graph_def(file, name="e", return_elements=[asked])
-                )
-            )
+            out.append(outcome(imported, None, [asked]))
         out += [tf.constant(1.0, name=n).name for n in ("x", "import/z", "z")]
         out += [g.unique_name("y"), g.unique_name("IMPORT")]
         out += [
@@ -280,7 +285,7 @@ def dimensions(tf: Any) -> list[Any]:
     for size in sizes:
         for other in (*sizes, 2, None):
             out.append([
-                plain(outcome(lambda f=f, size=size, other=other: f(size, other)))
+                plain(outcome(f, size, other))
                 for f in (
                     lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b,
                     lambda a, b: a // b, lambda a, b: a % b, lambda a, b: a == b,
@@ -290,14 +295,14 @@ def dimensions(tf: Any) -> list[Any]:
                 )
             ])  # fmt: skip
         out.append([
-            plain(outcome(lambda f=f, size=size: f(size)))
+            plain(outcome(f, size))
             for f in (
                 lambda a: 2 + a, lambda a: 2 - a, lambda a: 2 * a, lambda a: 7 // a,
-                lambda a: 7 % a, lambda a: 2 == a, lambda a: 2 < a, int, str, repr,
+                lambda a: 7 % a, lambda a: a == 2, lambda a: a > 2, int, str, repr,
                 lambda a: [1, 2, 3, 4][a], tf.Dimension,
             )
         ])  # fmt: skip
-    out += [plain(outcome(lambda v=v: tf.Dimension(v))) for v in (-1, 2.5, "a")]
+    out += [plain(outcome(tf.Dimension, v)) for v in (-1, 2.5, "a")]
     return out
 
 
@@ -314,10 +319,10 @@ def plain(value: Any) -> Any:
 
 def tensor_shapes(tf: Any) -> list[Any]:
     out: list[Any] = []
-    given = (None, [], [3], [2, None], [2, 3], [None, None, 4])
+    given: tuple[Any, ...] = (None, [], [3], [2, None], [2, 3], [None, None, 4])
     for dims in given:
         out.append([
-            plain(outcome(lambda f=f, dims=dims: f(tf.TensorShape(dims))))
+            plain(outcome(f, tf.TensorShape(dims)))
             for f in (
                 repr, str, lambda s: s.rank, lambda s: s.ndims, lambda s: s.dims, len, bool, list,
                 lambda s: s[0], lambda s: s[-1], lambda s: s[1:], lambda s: s[:1], lambda s: s[:],
@@ -333,13 +338,7 @@ def tensor_shapes(tf: Any) -> list[Any]:
         for other in given:
             out.append(
                 [
-                    plain(
-                        outcome(
-                            lambda f=f, dims=dims, other=other: f(
-                                tf.TensorShape(dims), tf.TensorShape(other)
-                            )
-                        )
-                    )
+                    plain(outcome(f, tf.TensorShape(dims), tf.TensorShape(other)))
                     for f in (
                         lambda a, b: a.merge_with(b),
                         lambda a, b: a.is_compatible_with(b),
@@ -352,7 +351,7 @@ def tensor_shapes(tf: Any) -> list[Any]:
             )
     odd: list[Any] = [3, tf.Dimension(3), [tf.Dimension(3), None, 2], "abc", (2, 3), [[2]], [-1, 2]]
     odd += [tf.TensorShape([2]), tf.TensorShape([2, None]).as_proto(), [2.0], 2.5, iter([2, 3])]
-    out += [plain(outcome(lambda o=o: tf.TensorShape(o))) for o in odd]
+    out += [plain(outcome(tf.TensorShape, o)) for o in odd]
     return out
 
 
