@@ -1,8 +1,10 @@
-"""Short programs of TensorFlow 1 that tell names, devices and edges; `tensorflow_says` has the ends.
+"""Programs of TensorFlow 1 that tell names, devices and edges; `tensorflow_says` has the ends.
 
 Each takes the module to run on and gives a list of plain values, so that the same program can be
 run on TensorFlow, which is how `tensorflow_says` was made.
 """
+
+# ruff: noqa: PERF401, RUF005 (a story is told step by step, and `+` is what it is about)
 
 from __future__ import annotations
 
