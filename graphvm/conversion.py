@@ -198,8 +198,10 @@ def array_of(value: Any, dtype: DType | None = None) -> Array:
     kind = given.dtype.kind
     if kind == "O":
         return _strings(given, dtype, value)
-    if dtype is None:
+    if dtype is None and kind not in "SU":  # text and numbers in one list become text
         return _natural(given)
+    if dtype is None:
+        raise _no_tensor(value)
     if kind in "SU" or (given.size and kind not in _ACCEPTED.get(_kind(dtype), "")):
         raise DTypeError(f"{clipped(value)} cannot be of type {dtype.name}", made=_here())
     with np.errstate(all="ignore"):
