@@ -108,6 +108,7 @@ def _imported(
             outside=graph.node,
             place=graph.placing(),
             producer_ops=ops,
+            producer=message.versions.producer or message.version,
         )
         nodes = reader.read(message.node)
         for name, index in mapped.ends:

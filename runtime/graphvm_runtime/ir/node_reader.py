@@ -40,6 +40,7 @@ from graphvm_runtime.shapes import TensorType, merged, shape_text
 _LEGAL = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*").fullmatch
 _SCALAR_FIELDS = frozenset(("type", "i", "s", "b"))
 SHAPES = "_output_shapes"
+_SCALARS_SAID = 24  # producers before it wrote an unknown shape of a Placeholder as a scalar's
 
 
 class _Shared(NamedTuple):
@@ -66,6 +67,7 @@ class Reader:
         producer_ops: see `read_graph`.
         is_open: whether inputs that the file does not have are looked up outside.
         internal: whether ops are taken that only programs in memory have.
+        producer: version of the program that wrote the file.
 
     Attributes:
         made: nodes by their name in the file.
@@ -85,6 +87,7 @@ class Reader:
         producer_ops: Mapping[str, OpDefProto] | None = None,
         is_open: bool = False,
         internal: bool = False,
+        producer: int = PRODUCER,
     ) -> None:
         self._instances = instances
         self._sources = sources
@@ -97,6 +100,7 @@ class Reader:
         self._producer_ops = producer_ops
         self._is_open = is_open
         self._internal = internal
+        self._producer = producer
         self.made: dict[str, Node] = {}
         self._defs: Sequence[NodeDef] = ()
         self._all: dict[str, int] = {}  # positions of the nodes of the file
@@ -343,6 +347,8 @@ class Reader:
                 attrs[name] = self._instances.instance(value)
             elif isinstance(value, tuple) and any(isinstance(v, FuncRef) for v in value):
                 attrs[name] = tuple(map(self._instances.instance, value))
+        if op.name == "Placeholder" and self._producer < _SCALARS_SAID and attrs["shape"] == ():
+            attrs["shape"] = None
         if op.name == "Const":
             attrs["value"] = checked_constant(attrs["value"], attrs["dtype"])
         if self._rename is not None and "_class" in attrs:

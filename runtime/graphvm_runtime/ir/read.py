@@ -64,12 +64,18 @@ def read_graph(
     check_versions(message.versions)
     instances = Instances(message.library.function, {})
     sources = Sources(message.debug_info if message.HasField("debug_info") else None)
-    reader = Reader(instances, sources, producer_ops=producer_ops, internal=internal)
+    producer = message.versions.producer or message.version
+    reader = Reader(
+        instances,
+        sources,
+        producer_ops=producer_ops,
+        internal=internal,
+        # a graph that was never in a file has no producer
+        producer=producer or (PRODUCER if internal else 0),
+    )
     nodes = reader.read(message.node)
     library = read_library(instances, sources, producer_ops, internal)
-    versions = message.versions
-    producer = versions.producer or message.version
-    return Graph(tuple(nodes), library, producer, versions.min_consumer)
+    return Graph(tuple(nodes), library, producer, message.versions.min_consumer)
 
 
 def read_nodes(
