@@ -29,7 +29,7 @@ from graphvm_runtime.ir.file_order import (
     shown,
 )
 from graphvm_runtime.ir.functions import Instances
-from graphvm_runtime.ir.graph import Endpoint, Node, Source
+from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node, Source
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.typed import Types
 from graphvm_runtime.ops.registry import REQUIRED, Attrs, AttrValue, FuncRef, OpDef, known, lookup
