@@ -95,15 +95,16 @@ class FuncGraph(Graph):
     def as_default(self) -> Iterator[FuncGraph]:
         """Makes it the default graph inside the block, on the devices that are asked for now."""
         around, mine = get_default_graph()._local.now, self._local.now
-        before = mine.devices, mine.colocation
+        before = mine.devices, mine.colocation, mine.overrides
         if get_default_graph() is not self:
             mine.devices = list(around.devices)
             mine.colocation = list(around.colocation)
+            mine.overrides = around.overrides
         try:
             with super().as_default():
                 yield self
         finally:
-            mine.devices, mine.colocation = before
+            mine.devices, mine.colocation, mine.overrides = before
 
     # -- parameters ------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -98,7 +98,7 @@ class Controls:
 class Scopes:
     """The stacks of one thread in one graph, innermost last."""
 
-    __slots__ = ("colocation", "container", "controls", "devices", "name")
+    __slots__ = ("colocation", "container", "controls", "devices", "name", "overrides")
 
     def __init__(self) -> None:
         self.name = ""
@@ -106,6 +106,7 @@ class Scopes:
         self.controls: list[Controls] = []
         self.colocation: list[Any] = []
         self.container = ""
+        self.overrides: dict[str, str] = {}  # gradient to ask for, by name of op
 
     def active_controls(self) -> list[Controls]:
         """Blocks that count, outermost first."""
@@ -318,3 +319,17 @@ class Scoped(ABC):
             yield container_name
         finally:
             scopes.container = before
+
+    @contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """Makes the nodes made inside ask for registered gradients instead of their ops' own.
+
+        Args:
+            op_type_map: names given to `RegisterGradient`, by name of op.
+        """
+        scopes = self._local.now
+        before, scopes.overrides = scopes.overrides, {**scopes.overrides, **op_type_map}
+        try:
+            yield
+        finally:
+            scopes.overrides = before

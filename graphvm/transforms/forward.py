@@ -38,8 +38,8 @@ def jvp(ys: Any, xs: Any, tangents: Any, name: str = "jvp") -> list[Tensor | Non
     graph: Graph = targets[0].graph
     known: dict[Endpoint, Tensor] = {}
     with graph.as_default(), graph.name_scope(name):
-        for x, t in zip(sources, given, strict=True):
-            inner = _inside(graph, x)
+        inside = [_inside(graph, x) for x in sources]
+        for x, inner, t in zip(sources, inside, given, strict=True):
             held = graph.handle_of(inner) or inner.type
             dtype = held.dtype.base
             tangent = convert_to_tensor(t, None if isinstance(t, Tensor) else dtype)
@@ -50,6 +50,6 @@ def jvp(ys: Any, xs: Any, tangents: Any, name: str = "jvp") -> list[Tensor | Non
                 )
             if has_derivative(inner.type):
                 known[inner.endpoint] = tangent
-        root, library, nodes = between(graph, [y.endpoint for y in targets])
+        root, library, nodes = between(graph, targets, inside)
         Derivation(root, library, nodes, list(known)).push(root, nodes, known)
         return [known.get(y.endpoint) for y in targets]

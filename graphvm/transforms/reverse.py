@@ -15,6 +15,7 @@ from graphvm.rules.registry import Cotangent, dense
 from graphvm.transforms.derivation import Derivation, aggregated
 from graphvm.transforms.scopes import RaisedRoot, Root, has_derivative
 from graphvm_runtime.errors import DTypeError, GraphError
+from graphvm_runtime.ir import graph as ir
 from graphvm_runtime.ir.graph import Endpoint, Function, Node
 from graphvm_runtime.ir.raise_ import raise_
 from graphvm_runtime.ir.saved import FAMILY
@@ -22,6 +23,8 @@ from graphvm_runtime.ir.saved import FAMILY
 _PRIMITIVES = frozenset(
     ("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit")
 )
+
+_INWARD = frozenset(("Switch", "RefSwitch", "Enter", "RefEnter"))
 
 
 class UnconnectedGradients(Enum):
@@ -136,7 +139,7 @@ def _pulled(
     colocate: bool,
     gate: bool,
 ) -> list[Cotangent]:
-    root, library, nodes = between(graph, [y.endpoint for y in ys])
+    root, library, nodes = between(graph, ys, xs)
     walk = Derivation(
         root,
         library,
@@ -156,20 +159,31 @@ def _pulled(
 
 
 def between(
-    graph: Graph, ends: Sequence[Endpoint]
+    graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor]
 ) -> tuple[Root, Mapping[str, Function], list[Node]]:
-    """The nodes that lead to some values, in order, in functional form; and what to see them by."""
+    """The nodes that lead to `ys`, in order, in functional form; and what to see them by."""
+    ends = [y.endpoint for y in ys]
     all_nodes = graph.nodes_since(0)
     by_name = {n.name: n for n in all_nodes}
     found = _above(by_name, ends)
     root: Root = Root(graph, by_name)
     library: Mapping[str, Function] = graph.library
     if any(by_name[n].op.name in _PRIMITIVES for n in found):
-        raised = raise_(graph.ir())
+        raised = _functional(graph, [*ys, *xs])
         by_name, all_nodes, library = dict(raised.by_name), list(raised.nodes), raised.library
         found = _above(by_name, ends)
         root = RaisedRoot(graph, by_name, library)
     return root, library, [n for n in all_nodes if n.name in found]
+
+
+def _functional(graph: Graph, tensors: Sequence[Tensor]) -> ir.Graph:
+    """The graph in functional form; regions with one of the tensors inside stay as they are."""
+    given = graph.ir()
+    raised = raise_(given)
+    if all(t.op.name in raised.by_name for t in tensors):
+        return raised
+    keep = {n.name for n in given.nodes if n.op.name in _PRIMITIVES and n.op.name not in _INWARD}
+    return raise_(given, keep | {t.op.name for t in tensors})
 
 
 def _above(by_name: Mapping[str, Node], ends: Iterable[Endpoint]) -> set[str]:
