@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from google.protobuf.message import Message
 
 import graphvm
 import graphvm_runtime
@@ -42,6 +43,8 @@ def public_names(module: ModuleType) -> set[str]:
 
 def signature(name: str, value: object) -> str:
     """One line: the name, and for what can be called its parameters with their defaults."""
+    if inspect.isclass(value) and issubclass(value, Message):
+        return f"{name}: message"
     if not callable(value):
         return f"{name}: {type(value).__name__}"
     try:
@@ -56,15 +59,22 @@ def signature(name: str, value: object) -> str:
     return name + re.sub(r"<[^<>]* at 0x[0-9a-f]+>", "...", text)
 
 
+def names_of(module: ModuleType) -> list[str]:
+    """What a module says that it has: by `__all__`, by a `__dir__` of its own, or by having it."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    return dir(module) if "__dir__" in vars(module) else sorted(public_names(module))
+
+
 def face() -> Iterator[str]:
     for name in graphvm.__all__:
         value = getattr(graphvm, name)
         if inspect.ismodule(value):
-            for inner in getattr(value, "__all__", sorted(public_names(value))):
+            for inner in names_of(value):
                 yield signature(f"{name}.{inner}", getattr(value, inner))
         else:
             yield signature(name, value)
-            if inspect.isclass(value):
+            if inspect.isclass(value) and not issubclass(value, Message):
                 for inner, member in sorted(vars(value).items()):
                     if not inner.startswith("_"):
                         yield "  " + signature(f"{name}.{inner}", member)
