@@ -324,15 +324,10 @@ def _through_bytes(
     graph: Graph, nodes: Sequence[Node], library: Mapping[str, Function]
 ) -> tuple[list[Node], dict[str, Function]]:
     """The nodes and functions as another process would get them."""
-    from graphvm_runtime.ir.read import read_graph
-    from graphvm_runtime.ir.write import write_graph
-    from graphvm_runtime.protos.graph_pb2 import GraphDef
+    from graphvm_runtime.ir.read import read_nodes
+    from graphvm_runtime.ir.write import write_nodes
 
-    message = GraphDef()
-    data = write_graph(graph.ir(), sources=True, internal=True).SerializeToString()
-    message.ParseFromString(data)
-    crossed = read_graph(message)
-    return [crossed.by_name[n.name] for n in nodes], {f: crossed.library[f] for f in library}
+    return read_nodes(write_nodes(nodes, library).SerializeToString(), graph.node)
 
 
 def _seconds(milliseconds: int) -> float | None:

@@ -52,6 +52,7 @@ DUMP = Switch("GRAPHVM_DUMP", "", str, "folder for the IR text after each pass")
 VERIFY = Switch("GRAPHVM_VERIFY", False, _flag, "check invariants after each pass")
 PASSES = Switch("GRAPHVM_PASSES", "", str, "passes to leave out, -fold,-simplify")
 INTERPRET = Switch("GRAPHVM_INTERPRET", False, _flag, "one instruction at a time")
+EMIT = Switch("GRAPHVM_EMIT", False, _flag, "optimise and emit at once, not after some runs")
 CHECK_NUMERICS = Switch(
     "GRAPHVM_CHECK_NUMERICS", False, _flag, "stop at the first NaN or infinity, naming its node"
 )
@@ -66,7 +67,7 @@ TASK = Switch("GRAPHVM_TASK", "", str, "name of this task, set by `graphvm worke
 
 SWITCHES: dict[str, Switch[Any]] = {
     s.name: s
-    for s in (DUMP, VERIFY, PASSES, INTERPRET, CHECK_NUMERICS, TRACE, LOG, TRACEBACK, STRICT, TLS, TASK)
+    for s in (DUMP, VERIFY, PASSES, INTERPRET, EMIT, CHECK_NUMERICS, TRACE, LOG, TRACEBACK, STRICT, TLS, TASK)
 }
 
 

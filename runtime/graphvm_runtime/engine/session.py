@@ -268,8 +268,8 @@ class Plan:
                     self._use(dataflow_of(graph, request))
                     self._final = True
                     return
-                loops = _has_loop(graph)
-                if self._interpret or not loops:
+                at_once = config.EMIT.get() or _has_loop(graph)
+                if self._interpret or not at_once:
                     program = program_of(graph, request)
                     watch = check_numbers if config.CHECK_NUMERICS.get() else None
                     self._use(Interpreted(program, watch), program.needs_step)

@@ -1,0 +1,31 @@
+"""Every recorded case of the op set gives what TensorFlow gave, however it is run."""
+
+import collections
+import contextlib
+
+import pytest
+
+from graphvm_runtime import config
+from tests.goldens.replay import Case, names
+
+MACHINES = {
+    "interpreted": lambda: config.INTERPRET.set(True),
+    "emitted": lambda: config.EMIT.set(True),
+    "strict": lambda: config.STRICT.set(True),
+    "tiers": contextlib.nullcontext,
+}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("name", names())
+def test_gives_what_tensorflow_gave(name, machine, tmp_path):
+    with MACHINES[machine]():
+        Case(name, tmp_path).check()
+
+
+def test_every_category_of_the_op_set_is_there():
+    count = collections.Counter(n.split("/")[0] for n in names())
+    assert sum(count.values()) >= 558
+    assert count["control_v1"] >= 24
+    assert count["control_v2"] >= 28
+    assert count["gradients_build"] >= 61
