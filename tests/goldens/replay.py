@@ -23,8 +23,10 @@ class Case:
     def __init__(self, name, folder):
         self.path = FOLDER / name
         self.spec = json.loads((self.path / "case.json").read_text())
-        arrays = self.path / "arrays.npz"
-        self.arrays = np.load(arrays) if arrays.exists() else {}
+        self.arrays = {}
+        if (self.path / "arrays.npz").exists():
+            with np.load(self.path / "arrays.npz") as held:
+                self.arrays = dict(held)
         self.folder = str(folder).encode()
 
     def array(self, d):
