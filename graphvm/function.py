@@ -197,9 +197,9 @@ class FuncGraph(Graph):
         return self.capture(tensor)
 
     def _control_element(self, item: Any) -> Operation | None:
-        stand_in = getattr(item, "_as_graph_element", None)  # a variable of a graph around
-        if stand_in is not None:
-            item = stand_in()
+        parts = getattr(item, "_control_element", None)  # a variable, perhaps of a graph around
+        if parts is not None:
+            item = parts()
         if isinstance(item, (Tensor, Operation)):
             op = item.op if isinstance(item, Tensor) else item
             if op.graph is not self and self._is_around(op.graph):

@@ -421,6 +421,10 @@ class Variable:
         """What is fetched, fed and waited for in its place."""
         return self._read
 
+    def _control_element(self) -> Operation:
+        """What is waited for in its place; not a read, which would need a value."""
+        return self.op
+
     # -- messages --------------------------------------------------------------------------
 
     def to_proto(self, export_scope: str | None = None) -> VariableDef | None:
