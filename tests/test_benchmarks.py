@@ -1,0 +1,36 @@
+"""Every row of the benchmarks runs and gives figures; none is judged by them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
+ROWS = sorted(BENCHMARKS.glob("w*_*.py"))
+
+
+def test_the_table_of_the_readme_names_every_row() -> None:
+    text = (BENCHMARKS / "README.md").read_text()
+    assert [row.stem for row in ROWS if f"`{row.stem}`" not in text] == []
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.stem)
+def test_a_row_gives_figures(row: Path) -> None:
+    quick = {"BENCH_SAMPLES": "1", "BENCH_SAMPLE_SECONDS": "0.001"}
+    path = os.pathsep.join(each for each in sys.path if each)
+    done = subprocess.run(
+        [sys.executable, str(row), "--impl", "graphvm"],
+        env={**os.environ, **quick, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert lines
+    assert all(line["median"] > 0 for line in lines)
