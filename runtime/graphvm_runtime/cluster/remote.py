@@ -15,6 +15,7 @@ from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import AbortedError, GraphError, GraphvmError, PermissionDeniedError
 from graphvm_runtime.ir.graph import Graph, Node, endpoint
 from graphvm_runtime.protos.worker_pb2 import Packet, Reply
+from graphvm_runtime.resources import Cancellation
 from graphvm_runtime.trace import Trace
 
 Build: TypeAlias = Callable[[Reply, Encoder], None]
@@ -115,6 +116,12 @@ class RemoteWorker:
             link, number = run.call
             link.cancel(number, error)
 
+    def drop(self, run: Run, error: GraphvmError) -> None:
+        """See `Worker`."""
+        link = self._link
+        if link is not None and link.error is None:
+            link.drop(run.step, error)
+
     def cleanup(self, session: int) -> None:
         """See `Worker`."""
         link = self._link
@@ -153,7 +160,7 @@ class TaskHandler(Handler):
         self._serves = serves
         self.hub: Hub | None = None
         self._lock = threading.Lock()
-        self._steps: dict[tuple[Link, int], int] = {}
+        self._running: dict[tuple[Link, int], Cancellation] = {}
         self._early: dict[tuple[Link, int], GraphvmError] = {}
 
     def greeted(self, link: Link) -> None:
@@ -177,22 +184,24 @@ class TaskHandler(Handler):
             self._worker.cleanup(packet.cleanup_session.session)
             link.reply(number, lambda reply, encoder: None)
             return False
-        with self._lock:
-            early = self._early.pop((link, number), None)
-            if early is None and kind == "run_graph":
-                self._steps[link, number] = packet.run_graph.step
-        if early is not None:
-            link.refuse(number, early, self._worker.task)
-            return False
         # values are taken off the link before another thread reads on
-        take = self._register if kind == "register_graph" else self._run
-        work = take(link, packet)
+        if kind == "register_graph":
+            work = self._register(link, packet)
+        else:
+            cancel = Cancellation()
+            with self._lock:
+                early = self._early.pop((link, number), None)
+                self._running[link, number] = cancel
+            work = self._run(link, packet, cancel)
+            if early is not None:
+                self._worker.unwanted(packet.run_graph.step, early)
+                cancel.cancel(early)
         link.read_on()
         try:
             answer(link, number, work, self._worker.task)
         finally:
             with self._lock:
-                self._steps.pop((link, number), None)
+                self._running.pop((link, number), None)
         return True
 
     def _register(self, link: Link, packet: Packet) -> Work:
@@ -216,13 +225,13 @@ class TaskHandler(Handler):
 
         return work
 
-    def _run(self, link: Link, packet: Packet) -> Work:
+    def _run(self, link: Link, packet: Packet, cancel: Cancellation) -> Work:
         message = packet.run_graph
         run = Run(message.handle, message.step, link.decoder.values(message.feed), message.trace)
         trace = Trace() if message.trace else None
 
         def work() -> Build:
-            results = self._worker.execute(run, link, trace)
+            results = self._worker.execute(run, cancel, link, trace)
 
             def build(reply: Reply, encoder: Encoder) -> None:
                 for value in results:
@@ -237,11 +246,15 @@ class TaskHandler(Handler):
     def cancelled(self, link: Link, number: int, error: GraphvmError) -> None:
         """See `Handler`."""
         with self._lock:
-            step = self._steps.get((link, number))
-            if step is None and number > link.last_call:
+            cancel = self._running.get((link, number))
+            if cancel is None and number > link.last_call:
                 self._early[link, number] = error  # it has overtaken the call itself
-        if step is not None:
-            self._worker.unwanted(step, error)
+        if cancel is not None:
+            cancel.cancel(error)
+
+    def unwanted(self, link: Link, step: int, error: GraphvmError) -> None:
+        """See `Handler`."""
+        self._worker.unwanted(step, error)
 
     def lost(self, link: Link, error: GraphvmError) -> None:
         """See `Handler`."""
@@ -250,7 +263,9 @@ class TaskHandler(Handler):
         with self._lock:
             for key in [k for k in self._early if k[0] is link]:
                 del self._early[key]
+            running = [c for key, c in self._running.items() if key[0] is link]
+        for cancel in running:
+            cancel.cancel(error)
         self._worker.gone(link, error)
         if link.peer:
             self._worker.gone(link.peer, error)
-

@@ -166,7 +166,7 @@ class Came:
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """An owner, who can cancel it, wants a step run that takes values from these peers."""
+    """An owner wants a step run that exchanges values with these peers."""
 
     step: int
     owner: Hashable

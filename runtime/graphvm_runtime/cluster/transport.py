@@ -120,6 +120,9 @@ class Handler:
     def cancelled(self, link: Link, number: int, error: GraphvmError) -> None:
         """The caller of call `number` wants it stopped."""
 
+    def unwanted(self, link: Link, step: int, error: GraphvmError) -> None:
+        """A step will never begin here."""
+
     def lost(self, link: Link, error: GraphvmError) -> None:
         """The link has ended; calls on it have been answered with the error."""
 
@@ -238,6 +241,14 @@ class Link:
         self._urgent.append(packet.SerializeToString())
         self._out.put(b"")
 
+    def drop(self, step: int, error: GraphvmError) -> None:
+        """Tells the other side that a step will never begin there."""
+        packet = Packet()
+        packet.cancel.failure.CopyFrom(failure(error))
+        packet.cancel.step = step
+        self._urgent.append(packet.SerializeToString())
+        self._out.put(b"")
+
     def outgoing(self) -> Iterator[bytes]:
         """What gRPC sends, on a thread of its own."""
         encoder = Encoder()
@@ -331,7 +342,11 @@ class Link:
                         values = self.decoder.values(reply.value)
                         self._finish(packet.id, (reply, values), None)
                 elif kind == "cancel":
-                    handler.cancelled(self, packet.id, error_of(packet.cancel.failure))
+                    problem = error_of(packet.cancel.failure)
+                    if packet.id:
+                        handler.cancelled(self, packet.id, problem)
+                    else:
+                        handler.unwanted(self, packet.cancel.step, problem)
                 elif kind == "hello":
                     self._greet(packet.hello)
                 elif kind is not None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from graphvm_runtime.cluster.codec import as_known
 from graphvm_runtime.cluster.rendezvous import Channels, Route
 from graphvm_runtime.cluster.state import (
     Began,
@@ -91,7 +92,10 @@ class Worker(Protocol):
         """Begins a run and returns; `done` is called once, perhaps from another thread."""
 
     def cancel(self, run: Run, error: GraphvmError) -> None:
-        """Asks a run to stop; it still calls `done`."""
+        """Asks a run that was started to stop; it still calls `done`."""
+
+    def drop(self, run: Run, error: GraphvmError) -> None:
+        """Says that a run will never be started, though others may have sent values for it."""
 
     def cleanup(self, session: int) -> None:
         """Lets the task forget a session; errors do not matter any more."""
@@ -139,12 +143,10 @@ class _Share:
 
     def __init__(self, graph: Graph, request: Request) -> None:
         nodes = [*graph.nodes, *(n for f in graph.library.values() for n in f.body.nodes)]
-        self.sources = frozenset(
-            _task_of(n, "send_device") for n in nodes if n.op.name == "_Recv"
+        self.peers = frozenset(
+            [_task_of(n, "send_device") for n in nodes if n.op.name == "_Recv"]
+            + [_task_of(n, "recv_device") for n in nodes if n.op.name == "_Send"]
         )
-        self.peers = self.sources | {
-            _task_of(n, "recv_device") for n in nodes if n.op.name == "_Send"
-        }
         self.run: Callable[..., Sequence[Any]]
         self.program: Program | None = None  # None where it is run as dataflow
         blocks = any(n.op.is_blocking and n.op.name != "_Recv" for n in nodes)
@@ -184,14 +186,13 @@ class _Session:
 
 
 class _Running:
-    """What a task keeps for an open step."""
+    """What a task keeps for an open step; there is nothing to cancel until it has begun."""
 
     __slots__ = ("cancel", "channels")
 
     def __init__(self) -> None:
         self.channels = Channels()
-        self.cancel = Cancellation()
-        self.cancel.on_cancel(self.channels.fail)
+        self.cancel: Cancellation | None = None
 
 
 class LocalWorker:
@@ -258,23 +259,27 @@ class LocalWorker:
 
     def start(self, run: Run, done: Done) -> None:
         """Runs on a thread of its own."""
+        cancel = run.call = Cancellation()
 
         def job() -> None:
             trace = Trace() if run.trace else None
             try:
-                values = self.execute(run, trace=trace)
-            except GraphvmError as error:
-                done(None, [], error)
+                values = self.execute(run, cancel, trace=trace)
+            except Exception as error:
+                done(None, [], as_known(error))
             else:
                 done(values, trace.spans if trace else [], None)
 
         self._threads.start(job)
 
-    def execute(self, run: Run, owner: Any = None, trace: Trace | None = None) -> list[Any]:
+    def execute(
+        self, run: Run, cancel: Cancellation, owner: Hashable = None, trace: Trace | None = None
+    ) -> list[Any]:
         """Runs a share on this thread; gives the values of its fetches.
 
         Args:
             run: what to run.
+            cancel: stops it.
             owner: who had it begun, and must stay for it to go on.
             trace: where spans go.
 
@@ -290,34 +295,56 @@ class LocalWorker:
                 task=self._task,
             )
         share, session = found
-        if len(run.feeds) != (len(share.program.params) if share.program else len(run.feeds)):
+        if share.program is not None and len(run.feeds) != len(share.program.params):
             raise InvalidArgumentError(f"the share takes other feeds than {len(run.feeds)} values")
         function = share.run if trace is None else share.traced(trace, self._task)
-        number = run.step
+        cancel.check()
+        if share.peers:
+            return self._among_peers(run, share, session, function, cancel, owner, trace)
+        step = Step(self.resources, session.state, run.step, cancel, None, trace)
+        return list(function(step, *run.feeds))
+
+    def _among_peers(
+        self,
+        run: Run,
+        share: _Share,
+        session: _Session,
+        function: Callable[..., Sequence[Any]],
+        cancel: Cancellation,
+        owner: Hashable,
+        trace: Trace | None,
+    ) -> list[Any]:
+        """Runs a share that takes values from other tasks, or sends them some."""
+        assert self.network is not None
         with self._lock:
-            self._handle(Began(number, owner or self, share.sources))
-            running = self._running.get(number)
+            self._handle(Began(run.step, self if owner is None else owner, share.peers))
+            running = self._running.get(run.step)
+            if running is not None:
+                running.cancel = cancel
         if running is None:
             raise AbortedError("the step was cancelled before it began", task=self._task)
+        channels = running.channels
+        channels.route = self.network.route(run.step)
+        forget = cancel.on_cancel(channels.fail)
         try:
-            if share.peers:
-                assert self.network is not None
-                running.channels.route = self.network.route(number)
-            running.cancel.check()
-            step = Step(
-                self.resources, session.state, number, running.cancel, running.channels, trace
-            )
+            step = Step(self.resources, session.state, run.step, cancel, channels, trace)
             return list(function(step, *run.feeds))
         finally:
+            forget()
             with self._lock:
-                self._handle(Over(number))
+                self._handle(Over(run.step))
 
     def cancel(self, run: Run, error: GraphvmError) -> None:
-        """Stops a run."""
+        """Stops a run that was started."""
+        if run.call is not None:
+            run.call.cancel(error)
+
+    def drop(self, run: Run, error: GraphvmError) -> None:
+        """Drops what came for a step that will never begin here."""
         self.unwanted(run.step, error)
 
     def unwanted(self, step: int, error: GraphvmError) -> None:
-        """Stops a step, and drops what came for it."""
+        """Drops what came for a step, and does not let it begin."""
         self._decide(Unwanted(step, error))
 
     def deliver(self, step: int, peer: Hashable, channel: int, sequence: int, value: Any) -> None:
@@ -353,19 +380,20 @@ class LocalWorker:
     def close(self, error: GraphvmError) -> None:
         """Stops all steps."""
         with self._lock:
-            running = list(self._running.values())
-        for each in running:
-            each.cancel.cancel(error)
+            cancels = [r.cancel for r in self._running.values()]
+        for cancel in cancels:
+            if cancel is not None:
+                cancel.cancel(error)
 
     def _decide(self, event: TaskEvent) -> None:
         with self._lock:
             stops = self._handle(event)
-        for running, error in stops:
-            running.cancel.cancel(error)
+        for cancel, error in stops:
+            cancel.cancel(error)
 
-    def _handle(self, event: TaskEvent) -> list[tuple[_Running, GraphvmError]]:
+    def _handle(self, event: TaskEvent) -> list[tuple[Cancellation, GraphvmError]]:
         """Does what the state says; what must be done without the lock is given back."""
-        stops: list[tuple[_Running, GraphvmError]] = []
+        stops: list[tuple[Cancellation, GraphvmError]] = []
         for action in self._state.handle(event):
             match action:
                 case Open(step):
@@ -374,8 +402,8 @@ class LocalWorker:
                     self._running.pop(step, None)
                 case Stop(step, error):
                     running = self._running.get(step)
-                    if running is not None:
-                        stops.append((running, error))
+                    if running is not None and running.cancel is not None:
+                        stops.append((running.cancel, error))
         return stops
 
 

@@ -37,7 +37,7 @@ from graphvm_runtime.errors import (
     UnimplementedError,
 )  # fmt: skip
 from graphvm_runtime.ir.graph import Graph
-from graphvm_runtime.resources import Cancellation
+from graphvm_runtime.resources import Cancellation, Step
 from graphvm_runtime.trace import Span, Trace
 from graphvm_runtime.vm.dataflow import is_dataflow
 
@@ -175,6 +175,8 @@ class MasterPlan(Plan):
         parts = self._registered()
         session = self.master
         bound = session.step(timeout)
+        if len(parts) == 1 and isinstance(parts[0].worker, LocalWorker):
+            return self._run_here(parts[0], feeds, bound, trace, cancel)
         step = _Step(session.next_step(), parts, feeds, trace)
         forget = [bound.cancel.on_cancel(step.stop)]
         if cancel is not None:
@@ -185,6 +187,33 @@ class MasterPlan(Plan):
             for each in forget:
                 each()
             session.ended(bound)
+
+    def _run_here(
+        self,
+        part: _Part,
+        feeds: Sequence[Any],
+        bound: Step,
+        trace: Trace | None,
+        cancel: Cancellation | None,
+    ) -> Sequence[Any]:
+        """Runs a step that needs no other task."""
+        worker = part.worker
+        assert isinstance(worker, LocalWorker)
+        run = Run(part.handle, bound.step_id, [feeds[i] for i in part.share.feeds])
+        forget = None if cancel is None else cancel.on_cancel(bound.cancel.cancel)
+        try:
+            values = worker.execute(run, bound.cancel, trace=trace)
+        except GraphvmError as error:
+            error.task = error.task or worker.task
+            raise
+        except KeyboardInterrupt:
+            bound.cancel.cancel()
+            raise
+        finally:
+            if forget is not None:
+                forget()
+            self.master.ended(bound)
+        return values  # one share has all fetches, in their order
 
     def direct(self) -> None:
         """None: it always needs a step."""
@@ -294,21 +323,30 @@ class _Step:
             self._ended(task, values, spans, error)
 
         if self._state.phase is not Phase.RUNNING:
-            done(None, [], CancelledError("the step was cancelled"))
+            error = CancelledError("the step was cancelled")
+            part.worker.drop(run, error)
+            done(None, [], error)
             return
         part.worker.start(run, done)
         # it may have been stopped before it could be told
-        error = self._state.error
-        if error is not None:
-            part.worker.cancel(run, error)
+        failed = self._state.error
+        if failed is not None:
+            part.worker.cancel(run, failed)
 
     def _run_here(self, worker: LocalWorker) -> None:
         task = worker.task
+        run = self._runs[task]
+        cancel = run.call = Cancellation()
         if self._state.phase is not Phase.RUNNING:
-            self._ended(task, None, [], CancelledError("the step was cancelled"))
+            error = CancelledError("the step was cancelled")
+            worker.drop(run, error)
+            self._ended(task, None, [], error)
             return
+        failed = self._state.error
+        if failed is not None:
+            cancel.cancel(failed)
         try:
-            values = worker.execute(self._runs[task], trace=self._trace)
+            values = worker.execute(run, cancel, trace=self._trace)
         except Exception as error:
             self._ended(task, None, [], as_known(error))
         else:

@@ -294,21 +294,26 @@ Global___Span: _TypeAlias = Span  # noqa: Y015
 
 @_typing.final
 class Cancel(_message.Message):
-    """Stops the call of the same number; it still answers."""
+    """Stops the call of the same number; it still answers. With the number 0: a step that will never
+    begin here, for which values may have come.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     FAILURE_FIELD_NUMBER: _builtins.int
+    STEP_FIELD_NUMBER: _builtins.int
+    step: _builtins.int
     @_builtins.property
     def failure(self) -> Global___Failure: ...
     def __init__(
         self,
         *,
         failure: Global___Failure | None = ...,
+        step: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["failure", b"failure"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["failure", b"failure"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["failure", b"failure", "step", b"step"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
