@@ -14,6 +14,7 @@ from graphvm_runtime.ir.liveness import Join, Liveness, Lives
 from graphvm_runtime.ir.rewriting import (
     Body,
     Work,
+    by_number,
     has_effects,
     identity,
     new_node,
@@ -375,6 +376,9 @@ class _Cond:
                 after.update(dict.fromkeys(work.nodes[name].after))
             bodies[side].control.update(branch.control)
 
+        first = merges[0]
+        joins = sorted(joins, key=lambda j: by_number(j.name))
+        merges = [work.nodes[j.name] for j in joins]
         for join, merge in zip(joins, merges, strict=True):
             for side in (0, 1):
                 results[side].append(inner(side, merge.inputs[join.sides[side]]))
@@ -393,7 +397,7 @@ class _Cond:
             types.append(type_)
 
         after = {n: None for n in after if not self._is_gate(n)}
-        name = self._name(merges[0])
+        name = self._name(first)
         functions = []
         param_types = [self._type(e) for e in captures]
         held = [work.held(e) for e in captures]
@@ -417,7 +421,7 @@ class _Cond:
         }
         node = new_node(
             name, "If" if stateful else "StatelessIf", (self._value(), *captures), types,
-            attrs, after, merges[0].source,
+            attrs, after, first.source,
         )  # fmt: skip
         self._install(node, merges, indexed, extras, sides, names)
         return name

@@ -12,6 +12,7 @@ from graphvm_runtime.ir.raise_conds import Keep, Refused
 from graphvm_runtime.ir.rewriting import (
     Body,
     Work,
+    by_number,
     has_effects,
     identity,
     is_effect,
@@ -68,7 +69,8 @@ class _Loop:
             n.name: n for n in self.nodes.values()
             if n.op.name in SWITCHES and n.inputs[1] == Endpoint(self.condition.name)
         }  # fmt: skip
-        self.variables = [self._variable(e) for e in enters if not e.attrs["is_constant"]]
+        variables = [self._variable(e) for e in enters if not e.attrs["is_constant"]]
+        self.variables = sorted(variables, key=lambda v: by_number(v.merge.name))
         if not self.variables:
             raise Refused("it has no variable that changes")
         # places of the parameters by the outer endpoint (invariants) and by the Merge (variables)

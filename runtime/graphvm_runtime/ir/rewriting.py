@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +23,7 @@ from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType
 
+_NUMBERS = re.compile(r"(\d+)")
 # what may only be there to lead tensors to regions; Equal: to ask a Merge which side it took
 _PLUMBING = frozenset({"Identity", "Equal", "Const"})
 _TOGETHER = b"loc:@"
@@ -195,6 +197,16 @@ def is_back_edge(below: Node, node: Node) -> bool:
     return below.op.name in BACK_EDGE_OPS and node.op.name in ("Merge", "RefMerge")
 
 
+def by_number(name: str) -> list[tuple[str, int]]:
+    """Sorts names that differ in numbers as they were given out: Merge, Merge_2, Merge_10.
+
+    What a region gives must be in an order that does not depend on what else is in the graph:
+    derivatives name values by paths, and outputs of regions in bodies by their index.
+    """
+    parts = [*_NUMBERS.split(name), "-1"]
+    return [(text, int(number)) for text, number in zip(parts[::2], parts[1::2], strict=True)]
+
+
 def new_node(
     name: str,
     op: str,
@@ -312,12 +324,16 @@ class Body:
 
     def _plain_result(self, end: Endpoint) -> Endpoint:
         """The result without Identity, whose only use may be to make it wait for effects."""
+        passed: set[str] = set()
         while True:
             node = self.nodes.get(end.node)
             if node is None or node.op.name != "Identity":
                 return end
-            if node.after and any(end.node in sources(n) for n in self.nodes.values()):
+            if node.after and any(
+                end.node in sources(n) for n in self.nodes.values() if n.name not in passed
+            ):
                 return end
+            passed.add(end.node)
             self.control.update(dict.fromkeys(node.after))
             end = node.inputs[0]
 
