@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from google.protobuf.message import Message
@@ -13,9 +15,10 @@ from graphvm_runtime.errors import GraphError, clipped
 from graphvm_runtime.ir.debug_info import Sources
 from graphvm_runtime.ir.file_order import Mapped
 from graphvm_runtime.ir.functions import Instances
-from graphvm_runtime.ir.graph import Endpoint
+from graphvm_runtime.ir.graph import Endpoint, Function
 from graphvm_runtime.ir.node_reader import Reader
 from graphvm_runtime.ir.read import check_versions, read_library
+from graphvm_runtime.ir.write import write_function
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 
 
@@ -96,10 +99,13 @@ def _imported(
     mapped = _mapped(graph, inputs)
     names = {n.name for n in message.node}
     _check_input_map(message, names, inputs)
-    with graph.building():
+    with graph.building(), _collector_resting():
         sources = Sources(message.debug_info if message.HasField("debug_info") else None)
         ops = None if producer_op_list is None else {o.name: o for o in producer_op_list.op}
-        instances = Instances(message.library.function, graph.library)
+        own = {f.signature.name for f in message.library.function}
+        instances = Instances(
+            message.library.function, {n: f for n, f in graph.library.items() if n not in own}
+        )
         reader = Reader(
             instances,
             sources,
@@ -118,7 +124,8 @@ def _imported(
         for text in return_elements or ():
             _check_element(reader, mapped, text)
         library = read_library(instances, sources, ops)
-        for function in library.values():
+        new = [f for n, f in library.items() if not _is_there(graph.library.get(n), f)]
+        for function in new:
             graph.add_function(function)
         graph.append(nodes)
         graph.merge_versions(message.versions.producer or message.version,
@@ -126,6 +133,32 @@ def _imported(
     if return_elements is None:
         return None
     return [_element(graph, reader, mapped, text) for text in return_elements]
+
+
+def _is_there(known: Function | None, function: Function) -> bool:
+    """Whether the graph has the same function already; another one of its name is an error."""
+    if known is None:
+        return False
+    texts = [write_function(f, internal=True) for f in (known, function)]
+    if texts[0] != texts[1]:
+        raise GraphError(f"the graph has another function {function.name!r}")
+    return True
+
+
+@contextmanager
+def _collector_resting() -> Iterator[None]:
+    """Lets the garbage collector rest: of what is read nearly all stays, and it grows by millions.
+
+    Looking through all of it again and again takes longer than the reading.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _mapped(graph: Graph, inputs: Mapping[str, Any]) -> Mapped:

@@ -21,7 +21,7 @@ from graphvm.graph import Operation, Tensor
 from graphvm.tensor_shape import as_plain_shape
 from graphvm_runtime import ops
 from graphvm_runtime.dtypes import as_dtype
-from graphvm_runtime.errors import DTypeError, GraphError, clipped
+from graphvm_runtime.errors import DTypeError, clipped
 from graphvm_runtime.ir.tensor_proto import decode
 from graphvm_runtime.ops.registry import REQUIRED, AttrDef, AttrValue, FuncRef, OpDef
 from graphvm_runtime.protos.tensor_pb2 import TensorProto
@@ -119,7 +119,7 @@ def attr_value(op: OpDef, name: str, declared: AttrDef, value: Any) -> AttrValue
     """
     try:
         return _as_kind(declared.kind, value)
-    except (TypeError, ValueError, GraphError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise DTypeError(
             f"{op.name} takes a {declared.kind} for {name!r}, not {clipped(value)}"
         ) from error

@@ -67,7 +67,7 @@ def write_graph(
             lines.add(node.name, node.source)
     for function in graph.library.values():
         message.library.function.append(
-            write_function(function, graph.library, shapes=shapes, internal=internal)
+            write_function(function, shapes=shapes, internal=internal)
         )
         if lines is not None:
             for node in function.body.nodes:
@@ -135,7 +135,6 @@ def _add_shapes(made: NodeDef, shapes: Iterable[Shape]) -> None:
 
 def write_function(
     function: Function,
-    library: Mapping[str, Function],
     *,
     shapes: bool = False,
     internal: bool = False,
@@ -144,7 +143,6 @@ def write_function(
 
     Args:
         function: what to write.
-        library: where the functions that it calls are.
         shapes: write static shapes of its nodes.
         internal: see `write_graph`.
 
