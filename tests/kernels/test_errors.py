@@ -90,6 +90,12 @@ def test_a_no_op_gives_nothing() -> None:
     made(node).call()
 
 
+def test_a_placeholder_that_is_not_fed_says_so() -> None:
+    node = node_of("Placeholder", given(dtype=dtypes.float32, shape=(2, None)))
+    with pytest.raises(InvalidArgumentError, match=r"'sample' of type float32 and shape \[2,\?\]"):
+        made(node).call()
+
+
 def test_strings_are_not_cast() -> None:
     node = node_of("Cast", given(strings(b"1"), DstT=dtypes.float32))
     with pytest.raises(DTypeError, match="no cast from string to float32"):

@@ -9,7 +9,6 @@ import numpy as np
 
 from graphvm_runtime.dtypes import Array, string, variant
 from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
-from graphvm_runtime.ir.attrs import UnreadableTensor
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.precision import as_strings
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
@@ -35,8 +34,8 @@ def _listed(value: Array) -> list[int]:
 @kernel("Const")
 def _const(node: Node) -> Kernel:
     value = node.attrs["value"]
-    if isinstance(value, UnreadableTensor):
-        return Kernel(_raising(value.error))
+    if not isinstance(value, np.ndarray):
+        return Kernel(_raising(value.error))  # the reader could make no tensor of it
     if value.dtype != node.attrs["dtype"].numpy:
         return Kernel(_raising(InvalidArgumentError(
             f"the value is of {value.dtype}, the attribute says {node.attrs['dtype'].name}"
