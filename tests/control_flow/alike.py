@@ -159,7 +159,11 @@ def _source(function: Function, end: Endpoint) -> Endpoint:
 def _result(function: Function, end: Endpoint) -> Endpoint:
     """A result without Identity that only makes it wait for effects: all of a body runs anyway."""
     node = function.body.by_name[end.node]
-    while node.op.name == "Identity" and not (node.after and function.body.users[node.name]):
+    passed: set[str] = set()
+    while node.op.name == "Identity" and not (
+        node.after and set(function.body.users[node.name]) - passed
+    ):
+        passed.add(node.name)
         end = node.inputs[0]
         node = function.body.by_name[end.node]
     return end
