@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphvm.conversion import TensorLike, apply, convert_to_tensor, op_scope
+from graphvm.conversion import apply, convert_to_tensor, op_scope
 from graphvm.graph import Operation, Tensor
 from graphvm.source import user_source
 from graphvm.tensor_shape import TensorShape, as_plain_shape
@@ -164,7 +164,9 @@ class QueueBase:
 
         Source: TF op `QueueSizeV2`.
         """
-        return apply("QueueSizeV2", (self._queue_ref,), None, name or f"{self._name}_Size").outputs[0]
+        return apply("QueueSizeV2", (self._queue_ref,), None, name or f"{self._name}_Size").outputs[
+            0
+        ]
 
 
 class FIFOQueue(QueueBase):

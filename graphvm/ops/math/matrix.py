@@ -69,7 +69,7 @@ def matmul(
                 "transpose_b": transpose_b or adjoint_b,
             }
             return output("MatMul", (a, b), attrs, scope)
-        if None not in ranks and max(ranks) <= 2:
+        if None not in ranks and max(ranks) <= 2 and min(ranks) < 2:
             # vectors: the op itself says what is wrong
             return output("MatMul", (a, b), None, scope)
         if is_complex:
