@@ -149,8 +149,7 @@ class _Share:
         )
         self.run: Callable[..., Sequence[Any]]
         self.program: Program | None = None  # None where it is run as dataflow
-        blocks = any(n.op.is_blocking and n.op.name != "_Recv" for n in nodes)
-        assembler = Assembler(graph.library, receives_block=blocks)
+        assembler = Assembler(graph.library)
         if is_dataflow(graph):
             dataflow = Dataflow(
                 graph, request.feeds, request.fetches, request.targets,

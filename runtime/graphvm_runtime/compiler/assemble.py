@@ -37,14 +37,10 @@ class Assembler:
 
     Args:
         library: the functions.
-        receives_block: receiving from another device is an instruction that may wait for what
-            this program itself has to do: so it is where something else blocks too, since then
-            there is no one order that all devices keep.
     """
 
-    def __init__(self, library: Mapping[str, Function], receives_block: bool = False) -> None:
+    def __init__(self, library: Mapping[str, Function]) -> None:
         self._library = library
-        self.receives_block = receives_block
         self._made: dict[str, Subprogram] = {}
 
     def function(self, name: str) -> Subprogram:
@@ -218,11 +214,13 @@ class _Assembly:
         """Whether the instruction may wait for something that this step itself has to do.
 
         Receiving alone is not that: partitions keep one order on all devices, so it only ever
-        waits for what another device does first.
+        waits for what another device does first. Where a queue or the like may wait too there is
+        no such order, and partitions mark their receives.
         """
         if isinstance(ins, Call):
-            return ins.node.op.is_blocking and (
-                ins.node.op.name != "_Recv" or self.assembler.receives_block
+            node = ins.node
+            return node.op.is_blocking and (
+                node.op.name != "_Recv" or bool(node.attrs.get("_blocks"))
             )
         return any(s.program is not None and s.program.blocking for s in subprograms(ins))
 

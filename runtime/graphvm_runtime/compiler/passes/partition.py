@@ -155,6 +155,8 @@ class _Plan:
             return
         if name in _REGIONS:
             region = self.regions[node.name] = self.owner.region(node, self)
+            if len(region.devices) == 1:  # it stays as it is
+                region.inputs = [region.devices for _ in node.inputs]
             self.homes[node.name] = region.devices
             for end, devices in zip(node.inputs, region.inputs, strict=True):
                 for device in devices:
@@ -213,6 +215,12 @@ class _Partition:
         self.request = request
         self.default = default
         self.fed = frozenset(e.node for e in request.feeds)
+        # a queue may wait for what comes later in the order of the nodes: then none is kept
+        self.blocking = any(
+            n.op.is_blocking
+            for nodes in (graph.nodes, *(f.body.nodes for f in graph.library.values()))
+            for n in nodes
+        )
         self.channels = 0
         self._cut_functions = 0
         self.libraries: dict[DeviceSpec, dict[str, Function]] = {}
@@ -586,6 +594,8 @@ class _Writer:
         }  # fmt: skip
         if lag:
             attrs["_lag"] = lag
+        if self.owner.blocking:
+            attrs["_blocks"] = True
         return self.add(device, Node(
             name, lookup("_Recv"), (), (), MappingProxyType(attrs), (base,), device, source
         )).name  # fmt: skip

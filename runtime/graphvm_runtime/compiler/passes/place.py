@@ -264,12 +264,24 @@ class _Body:
         hint = self._of_collected(members)
         if hint is not None:
             return hint
-        asked = [(n, self.placer.place.resolved(n)) for n in nodes if n.op.name not in _NOWHERE]
-        # where a resource is made says more than where it is used
-        asked.sort(key=lambda pair: any(self._held(e) for e in pair[0].inputs))
-        for _, device in asked:
+        asked = [n for n in nodes if n.op.name not in _NOWHERE]
+        makers = [
+            n for n in asked
+            if any(t.dtype.base is resource for t in n.outputs)
+            and not any(self._type(e) is resource for e in n.inputs)
+        ]  # fmt: skip
+        # A resource stays where it was made, whatever else a request uses: a node that is not in
+        # every graph must not move it.
+        for node in makers or asked:
+            device = self.placer.place.resolved(node)
             if device is not None:
                 return device
+        if makers:
+            tokens = {t for n in makers for t in _tokens(n)}
+            for node in asked:
+                device = self.placer.place.resolved(node)
+                if node.name in tokens and device is not None:
+                    return device
         for m in members:
             if m.startswith("@"):
                 outside = self._colocated(m[1:])
