@@ -410,7 +410,10 @@ class Variable:
 
     def _change(self, op: str, value: TensorLike, name: str | None, read_value: bool) -> Any:
         tensor = convert_to_tensor(value, self._dtype)
-        made = apply(f"{op}VariableOp", (self._handle, tensor), {"dtype": self._dtype}, name)
+        attrs: dict[str, Any] = {"dtype": self._dtype}
+        if op == "Assign":
+            attrs["validate_shape"] = True
+        made = apply(f"{op}VariableOp", (self._handle, tensor), attrs, name)
         return UnreadVariable(self, made) if read_value else made
 
     def is_initialized(self, name: str | None = None) -> Tensor:

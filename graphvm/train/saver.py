@@ -186,7 +186,7 @@ class Saver:
                 self.export_meta_graph(f"{path}.{meta_graph_suffix}")
         return written
 
-    def restore(self, sess: Any, save_path: str) -> None:
+    def restore(self, sess: Any, save_path: str | None) -> None:
         """Gives the variables the values of a checkpoint; they need no initializer then.
 
         Args:
@@ -414,7 +414,7 @@ def _restoring(filename: Tensor, named: Mapping[str, Variable], reshaped: bool) 
             value = reshape(tensor, variable.shape) if reshaped else tensor
             if not isinstance(variable, RefVariable):
                 value = output("Identity", (value,))
-                kind = {"dtype": variable.dtype}
+                kind = {"dtype": variable.dtype, "validate_shape": True}
                 assigned.append(apply("AssignVariableOp", (variable.handle, value), kind))
             else:
                 checked = variable.shape.is_fully_defined()
