@@ -40,16 +40,23 @@ def derivatives(x: Any, y: Any, z: Any) -> list[Any]:
     return list(values)
 
 
+def nested(outer: str, inner: str) -> Program:
+    """A leaf in one form of control flow in another."""
+    return lambda x, y: FORMS[outer](lambda a, b: FORMS[inner](leaf, a, b), x, y)
+
+
+def alone(form: str) -> Program:
+    """A leaf in one form of control flow."""
+    return lambda x, y: FORMS[form](leaf, x, y)
+
+
 PROGRAMS: dict[str, Program] = {
-    **{name: lambda x, y, f=form: f(leaf, x, y) for name, form in FORMS.items() if name != "call"},
-    "loop in branch": lambda x, y: FORMS["branch"](
-        lambda a, b: FORMS["loop"](leaf, a, b), x, y
-    ),
-    "branch in loop": lambda x, y: FORMS["loop"](
-        lambda a, b: FORMS["branch"](leaf, a, b), x, y
-    ),
-    "loop in loop": lambda x, y: FORMS["loop"](lambda a, b: FORMS["loop"](leaf, a, b), x, y),
-}  # fmt: skip
+    **{form: alone(form) for form in FORMS if form != "call"},
+    "loop in branch": nested("branch", "loop"),
+    "branch in loop": nested("loop", "branch"),
+    "loop in loop": nested("loop", "loop"),
+    "branch in branch": nested("branch", "other"),
+}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -168,7 +168,7 @@ def test_rule(case: Case, known: bool) -> None:
 
 
 def test_every_op_has_a_rule() -> None:
-    assert sorted(RULES) == names()
+    assert set(names()) <= set(RULES)
 
 
 def test_every_differentiable_op_has_a_case() -> None:
@@ -177,7 +177,7 @@ def test_every_differentiable_op_has_a_case() -> None:
     covered = {c.op for c in CASES} | elsewhere
     left = {
         op for op, rule in RULES.items()
-        if not isinstance(rule, NotDifferentiable) and op not in covered
+        if op in names() and not isinstance(rule, NotDifferentiable) and op not in covered
     }  # fmt: skip
     primitives = {
         "Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit",

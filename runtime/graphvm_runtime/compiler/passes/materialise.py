@@ -17,4 +17,4 @@ class Materialise:
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph without `_Saved` nodes."""
-        return materialise(graph), request
+        return materialise(graph, request.fetches), request
