@@ -129,7 +129,11 @@ class Resolution:
                 continue
             node = self._lookup(current.node)
             asked = _Asking(self, node.inputs, known, begun)
-            types = [self._type(e) for e in node.inputs]
+            if node.op.name in ("Merge", "RefMerge"):
+                # a back edge leads from a node that is perhaps not read yet
+                types = [node.outputs[0]] * len(node.inputs)
+            else:
+                types = [self._type(e) for e in node.inputs]
             ctx = ShapeContext(
                 node.op, [t.shape for t in types], node.attrs, asked, [t.dtype for t in types]
             )
