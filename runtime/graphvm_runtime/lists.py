@@ -23,11 +23,25 @@ _Undo: TypeAlias = "tuple[int, Element | None] | None"
 
 
 class _Cells:
-    """The elements of the newest version, and how to get back to the older ones."""
+    """What the versions of a list share: the elements of the newest, the way back to older ones."""
 
-    __slots__ = ("elements", "journal", "lock", "older", "serial")
+    __slots__ = (
+        "dtype", "element_shape", "elements", "journal", "limit", "lock", "numpy", "older",
+        "serial",
+    )  # fmt: skip
 
-    def __init__(self, elements: list[Element | None], lock: threading.Lock) -> None:
+    def __init__(
+        self,
+        dtype: DType,
+        element_shape: Shape,
+        limit: int,
+        elements: list[Element | None],
+        lock: threading.Lock,
+    ) -> None:
+        self.dtype = dtype
+        self.numpy = dtype.numpy
+        self.element_shape = element_shape
+        self.limit = limit
         self.elements = elements
         self.serial = 0  # of the newest version; each change counts one
         self.journal: list[_Undo] = []  # of the last changes, oldest first
@@ -43,15 +57,16 @@ class TensorList:
     and a write to the newest version take constant time on average, whoever holds older ones, and
     what nobody can reach is let go. Thread-safe.
 
-    Attributes:
+    Args:
         dtype: type of the elements.
         element_shape: what is known of the shape of each of them.
+        elements: what it has at first, None where an element is not set.
         limit: most elements, -1 for any number.
 
     Source: TF op family `TensorList*`.
     """
 
-    __slots__ = ("__weakref__", "_cells", "_length", "_serial", "dtype", "element_shape", "limit")
+    __slots__ = ("__weakref__", "_cells", "_length", "_serial")
 
     shape: tuple[int, ...] = ()  # as a value in a register it is a scalar
     ndim = 0
@@ -63,12 +78,25 @@ class TensorList:
         elements: Iterable[Element | None] = (),
         limit: int = -1,
     ) -> None:
-        self.dtype = dtype
-        self.element_shape = element_shape
-        self.limit = limit
-        self._cells = _Cells(list(elements), threading.Lock())
-        self._length = len(self._cells.elements)
+        cells = list(elements)
+        self._cells = _Cells(dtype, element_shape, limit, cells, threading.Lock())
+        self._length = len(cells)
         self._serial = 0
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the elements."""
+        return self._cells.dtype
+
+    @property
+    def element_shape(self) -> Shape:
+        """What is known of the shape of each element."""
+        return self._cells.element_shape
+
+    @property
+    def limit(self) -> int:
+        """Most elements that it takes, -1 for any number."""
+        return self._cells.limit
 
     def __len__(self) -> int:
         return self._length
@@ -82,13 +110,15 @@ class TensorList:
         Raises:
             InvalidArgumentError: the list is full, or the element does not fit.
         """
-        if self.limit >= 0 and self._length >= self.limit:
+        cells = self._cells
+        if self._length >= cells.limit >= 0:
             raise InvalidArgumentError(
-                f"the list is full: it has {self._length} elements of {self.limit}"
+                f"the list is full: it has {self._length} elements of {cells.limit}"
             )
         self._check(element)
-        with self._cells.lock:
-            cells = self._newest()
+        with cells.lock:
+            if cells.serial != self._serial or cells is not self._cells:
+                cells = self._newest()
             cells.elements.append(element)
             return self._succeeded(cells, None)
 
@@ -132,9 +162,11 @@ class TensorList:
         with self._cells.lock:
             cells = self._cells
             behind = cells.serial - self._serial
+            if not behind:
+                return cells.elements[index]
             if behind > _FAR:
                 cells = self._newest()
-            elif behind:
+            else:
                 for undo in cells.journal[-behind:]:
                     if undo is not None and undo[0] == index:
                         return undo[1]
@@ -189,7 +221,9 @@ class TensorList:
                     elements.append(undo[1])
                 else:
                     elements[undo[0]] = undo[1]
-            cells = self._cells = _Cells(elements, cells.lock)
+            cells = self._cells = _Cells(
+                cells.dtype, cells.element_shape, cells.limit, elements, cells.lock
+            )
             self._serial = 0
         return cells
 
@@ -204,9 +238,6 @@ class TensorList:
         older.append(weakref.ref(self))
         cells.serial += 1
         newer: TensorList = TensorList.__new__(TensorList)
-        newer.dtype = self.dtype
-        newer.element_shape = self.element_shape
-        newer.limit = self.limit
         newer._cells = cells
         newer._length = len(cells.elements)
         newer._serial = cells.serial
@@ -230,18 +261,20 @@ class TensorList:
             raise InvalidArgumentError(f"element {index} of a list that has {self._length}")
 
     def _check(self, element: Element) -> None:
-        if isinstance(element, TensorList):
+        cells = self._cells
+        if type(element) is TensorList:
             if self.dtype is not variant:
                 raise InvalidArgumentError(f"a list in a list of {self.dtype.name}")
             return
-        if element.dtype != self.dtype.numpy:
+        if element.dtype is not cells.numpy and element.dtype != cells.numpy:
             raise InvalidArgumentError(
                 f"an element of {element.dtype} in a list of {self.dtype.name}"
             )
-        if self.element_shape is not None and not is_compatible(self.element_shape, element.shape):
+        shape = cells.element_shape
+        if shape is not None and shape != element.shape and not is_compatible(shape, element.shape):
             raise InvalidArgumentError(
                 f"an element of shape {list(element.shape)} in a list of elements "
-                f"{shape_text(self.element_shape)}"
+                f"{shape_text(shape)}"
             )
 
 

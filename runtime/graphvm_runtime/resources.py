@@ -170,6 +170,7 @@ class ResourceManager:
     """Resources by container and name; one for a session, or for a server."""
 
     def __init__(self) -> None:
+        self.generation = 0  # counts what was dropped: a resource found before may be gone
         self._lock = threading.Lock()
         self._held: dict[tuple[str, str, str], Any] = {}
 
@@ -192,6 +193,7 @@ class ResourceManager:
             for key, value in list(self._held.items()):
                 if value is resource:
                     del self._held[key]
+                    self.generation += 1
                     return True
         return False
 
@@ -200,6 +202,7 @@ class ResourceManager:
         with self._lock:
             for key in [k for k in self._held if container is None or k[1] == container]:
                 del self._held[key]
+            self.generation += 1
 
 
 class Step:

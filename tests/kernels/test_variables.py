@@ -34,6 +34,19 @@ def test_a_name_stands_for_one_variable_from_step_to_step() -> None:
     assert variable(bench, name="other") is not first
 
 
+def test_a_variable_that_was_dropped_is_made_anew() -> None:
+    bench = Bench()
+    kernel = made(bench.node("VarHandleOp", dtype=dtypes.float32, shape=()))
+    first = kernel.call(bench.step)
+    assert kernel.call(bench.step) is first
+    bench.resources.clear()
+    second = kernel.call(bench.step)
+    assert second is not first
+    bench.resources.forget(second)
+    assert kernel.call(bench.step) is not second
+    assert kernel.call(Bench().step) is not kernel.call(bench.step)
+
+
 def test_a_variable_without_a_shared_name_is_called_as_its_node() -> None:
     bench = Bench()
     a = bench("VarHandleOp", name="a", dtype=dtypes.float32, shape=())

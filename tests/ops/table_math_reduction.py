@@ -190,6 +190,8 @@ def _segments(dtype: DType) -> Iterable[Sample]:
     yield given(numbers(dtype, 5, 2, 3), ids.astype(np.int64), np.array(3, np.int64))
     yield given(numbers(dtype, 2, 3, 2), np.array([[0, 1, 1], [1, 0, 0]], np.int32), int_(2))
     yield given(numbers(dtype, 0, 2), np.zeros(0, np.int32), int_(3))
+    many = numbers(dtypes.int32, 30, low=-1, high=5)
+    yield given(numbers(dtype, 30, 3), many, int_(7))
 
 
 def _segment_sum(data: Any, ids: Any, count: Any) -> Any:

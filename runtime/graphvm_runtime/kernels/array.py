@@ -10,7 +10,7 @@ import numpy as np
 from graphvm_runtime.dtypes import Array, string, variant
 from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
-from graphvm_runtime.kernels.precision import as_strings
+from graphvm_runtime.kernels.precision import as_strings, unsigned_like
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
 from graphvm_runtime.lists import TensorList, zeros_of
 from graphvm_runtime.ops.array import open_dimension
@@ -317,6 +317,7 @@ def _pad(node: Node) -> Callable[..., Any]:
 def _gather(node: Node) -> Callable[..., Any]:
     batch_dims: int = node.attrs["batch_dims"]
     numeric = node.attrs["Tparams"].is_numpy_compatible
+    unsigned = unsigned_like(node.attrs["Tindices"].numpy)
 
     def call(params: Array, indices: Array, axis: Array) -> Any:
         at = int(axis)
@@ -324,7 +325,8 @@ def _gather(node: Node) -> Callable[..., Any]:
             raise InvalidArgumentError(f"axis {at} is outside the rank {params.ndim}")
         at %= params.ndim
         size = params.shape[at]
-        if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= size):
+        # negative numbers are great ones without their sign: one pass finds both ends
+        if indices.size and indices.view(unsigned).max() >= size:
             _refuse_index(indices, size)
         if batch_dims:
             return _gathered_in_batches(params, indices, at, batch_dims)

@@ -10,7 +10,7 @@ import numpy as np
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
-from graphvm_runtime.kernels.precision import SINGLE, is_low, widened
+from graphvm_runtime.kernels.precision import SINGLE, is_low, unsigned_like, widened
 from graphvm_runtime.kernels.registry import Kernel, kernel
 from graphvm_runtime.ops.nn import channel_axis
 
@@ -138,6 +138,7 @@ def _cross_entropy(node: Node) -> Callable[..., Any]:
 def _sparse_cross_entropy(node: Node) -> Callable[..., Any]:
     dtype = node.attrs["T"].numpy
     low = is_low(dtype)
+    unsigned = unsigned_like(node.attrs["Tlabels"].numpy)
 
     def call(features: Array, labels: Array) -> Any:
         if features.ndim != 2 or labels.shape != features.shape[:1]:
@@ -145,7 +146,7 @@ def _sparse_cross_entropy(node: Node) -> Callable[..., Any]:
                 f"labels of shape {list(labels.shape)} for features of shape {list(features.shape)}"
             )
         rows, classes = features.shape
-        if rows and (int(labels.min()) < 0 or int(labels.max()) >= classes):
+        if rows and labels.view(unsigned).max() >= classes:
             wrong = labels[(labels < 0) | (labels >= classes)][0]
             raise InvalidArgumentError(
                 f"the label {wrong} is outside the valid range [0, {classes})"

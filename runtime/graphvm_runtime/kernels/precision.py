@@ -37,6 +37,11 @@ def widened(function: Callable[..., Any], dtype: np.dtype[Any]) -> Callable[...,
     return call
 
 
+def unsigned_like(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The unsigned integers of the same size."""
+    return np.dtype(f"u{dtype.itemsize}")
+
+
 def as_strings(value: Any) -> Array:
     """An object array: NumPy turns those of rank 0 into bare bytes."""
     if isinstance(value, np.ndarray):

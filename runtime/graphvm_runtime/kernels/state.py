@@ -11,7 +11,7 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
-from graphvm_runtime.resources import Step, Variable
+from graphvm_runtime.resources import ResourceManager, Step, Variable
 from graphvm_runtime.shapes import TensorType, is_compatible, shape_text
 
 
@@ -30,8 +30,18 @@ def _handle(node: Node) -> Kernel:
     def make() -> Variable:
         return Variable(name, type_, is_reference)
 
+    last: tuple[ResourceManager | None, int, Variable | None] = (None, 0, None)
+
     def call(step: Step) -> Variable:
-        return step.resources.find_or_make(Variable, container, name, make)
+        nonlocal last
+        manager = step.resources
+        owner, generation, variable = last
+        if owner is manager and generation == manager.generation and variable is not None:
+            return variable
+        generation = manager.generation
+        variable = manager.find_or_make(Variable, container, name, make)
+        last = (manager, generation, variable)
+        return variable
 
     return Kernel(call, step=True)
 

@@ -112,7 +112,7 @@ def _checked(function: Callable[..., Any]) -> Kernel:
     """An integer division that refuses zero."""
 
     def call(x: Array, y: Array) -> Any:
-        if not y.all():
+        if not (y.all() if y.ndim else y):
             raise InvalidArgumentError(ZERO_DIVISION)
         return function(x, y)
 

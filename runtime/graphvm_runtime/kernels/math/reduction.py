@@ -195,6 +195,9 @@ def _added_lists(lists: tuple[TensorList, ...]) -> TensorList:
     return total
 
 
+_FEW = 64  # elements that are added one by one sooner than they are sorted
+
+
 @kernel("UnsortedSegmentSum")
 def _unsorted_segment_sum(node: Node) -> Callable[..., Any]:
     dtype = element_type(node)
@@ -223,7 +226,9 @@ def _unsorted_segment_sum(node: Node) -> Callable[..., Any]:
             kept = flat >= 0
             flat, rows = flat[kept], rows[kept]
         out = np.zeros((count, rows.shape[1]), exact)
-        if flat.size:
+        if rows.size <= _FEW:
+            np.add.at(out, flat, rows)
+        else:
             order = flat.argsort(kind="stable")
             ordered = flat[order]
             starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
