@@ -9,6 +9,7 @@ from graphvm.conversion import apply
 from graphvm.graph import Tensor
 from graphvm.ops import math
 from graphvm.ops.array import subscript
+from graphvm.ops.math.binary import is_text
 from graphvm_runtime.errors import DTypeError, GraphvmError
 
 __all__ = ["OPERATORS", "install"]
@@ -37,9 +38,15 @@ def _logical(op: str, function: Callable[..., Tensor]) -> Binary:
     return made
 
 
+def _plus(x: Any, y: Any, name: str) -> Tensor:
+    tensor = x if isinstance(x, Tensor) else y
+    op = "Add" if is_text(tensor) else "AddV2"
+    return apply(op, (x, y), None, name).outputs[0]
+
+
 # Python's name -> how it is made, and the name of the operation
 _ARITHMETIC: dict[str, tuple[Binary, str]] = {
-    "add": (_op("AddV2"), "add"),
+    "add": (_plus, "add"),
     "sub": (_op("Sub"), "sub"),
     "mul": (_op("Mul"), "mul"),
     "truediv": (math.truediv, "truediv"),

@@ -156,3 +156,10 @@ def test_another_type_may_take_over() -> None:
             return f"other + {tensor.name}"
 
     assert tf.placeholder(tf.float32, name="x") + Other() == "other + x:0"
+
+
+def test_plus_joins_strings() -> None:
+    text = tf.constant(["a", "b"])
+    assert value(text + "c").tolist() == [b"ac", b"bc"]
+    assert value("c" + text).tolist() == [b"ca", b"cb"]
+    assert value(tf.add("x", ["y", "z"])).tolist() == [b"xy", b"xz"]

@@ -28,9 +28,19 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         DTypeError: element types differ, or the op does not take them.
         ShapeError: the shapes do not broadcast.
 
-    Source: TF op `AddV2`.
+    Source: TF ops `AddV2` and, for strings, `Add`.
     """
-    return output("AddV2", (x, y), None, name or "Add")
+    op = "Add" if is_text(x) or is_text(y) else "AddV2"
+    return output(op, (x, y), None, name or "Add")
+
+
+def is_text(value: TensorLike) -> bool:
+    """Whether a value is text, which only `Add` takes."""
+    if isinstance(value, Tensor):
+        return value.type.dtype.base is dtypes.string
+    while isinstance(value, list | tuple) and value:
+        value = value[0]
+    return isinstance(value, str | bytes) or getattr(value, "dtype", None) is dtypes.string
 
 
 def div_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
