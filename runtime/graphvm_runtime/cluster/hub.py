@@ -69,11 +69,13 @@ class Keys:
 def options(limits: Limits) -> list[tuple[str, Any]]:
     """Settings for gRPC, on both sides: a silent peer is asked whether it lives."""
     period = max(200, int(limits.keepalive * 1000))
+    answer = max(200, int(limits.answer * 1000))
     return [
         ("grpc.max_receive_message_length", _MESSAGE),
         ("grpc.max_send_message_length", _MESSAGE),
         ("grpc.keepalive_time_ms", period),
-        ("grpc.keepalive_timeout_ms", period),
+        ("grpc.keepalive_timeout_ms", answer),
+        ("grpc.http2.ping_timeout_ms", answer),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.http2.max_ping_strikes", 0),

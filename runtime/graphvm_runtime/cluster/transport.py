@@ -45,14 +45,15 @@ class Limits:
         value: bytes of a value, and of all values of one link that are under way.
         nodes: nodes of a graph.
         connect: seconds to wait for a task that does not answer.
-        keepalive: seconds after which a silent peer is asked whether it lives, and within which
-            it must answer.
+        keepalive: seconds after which a silent peer is asked whether it lives.
+        answer: seconds in which it must answer that; else it counts as dead.
     """
 
     value: int = 1 << 33
     nodes: int = 1_000_000
     connect: float = 10.0
     keepalive: float = 2.0
+    answer: float = 5.0
 
 
 Build: TypeAlias = Callable[[Encoder], Packet]
