@@ -108,7 +108,8 @@ class _Reading:
                 self.numbers.of("if", inputs[0], t, e)
                 for t, e in zip(sides[0][0], sides[1][0], strict=True)
             ]
-            return "region", outputs, self.numbers.of("if", inputs[0], sides[0][1], sides[1][1], after)
+            effects = self.numbers.of("if", inputs[0], sides[0][1], sides[1][1], after)
+            return "region", outputs, effects
         if node.op.name in WHILES:
             return self._loop(node, inputs, after)
         if node.op.name in CALLS:
@@ -171,7 +172,8 @@ def _result(function: Function, end: Endpoint) -> Endpoint:
 
 def _frozen(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return str(value.dtype), value.shape, value.tobytes() if value.dtype != object else str(value)
+        content = value.tobytes() if value.dtype != object else str(value)
+        return str(value.dtype), value.shape, content
     if isinstance(value, DType):
         return value.name
     return value if isinstance(value, (int, float, bytes, str, bool, type(None))) else str(value)

@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 
 import graphvm_runtime.kernels
+from graphvm_runtime.compiler.emit import handed_out
 from graphvm_runtime.compiler.passes.cut_feeds import CutFeeds
 from graphvm_runtime.compiler.passes.dereference import Dereference
 from graphvm_runtime.compiler.passes.infer import Infer
@@ -23,14 +24,15 @@ from graphvm_runtime.engine.session import dataflow_of, program_of
 from graphvm_runtime.ir.graph import Graph, endpoint
 from graphvm_runtime.ir.lower import lower
 from graphvm_runtime.ir.read import read_graph
+from graphvm_runtime.ir.text import parse_graph
 from graphvm_runtime.ir.verify import verify
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.protos.meta_graph_pb2 import MetaGraphDef
 from graphvm_runtime.resources import ResourceManager, Step
 from graphvm_runtime.vm.dataflow import is_dataflow
-from graphvm_runtime.vm.executable import Compiled, Interpreted, handed_out, taken_in
+from graphvm_runtime.vm.executable import Compiled, Interpreted, taken_in
 
-assert graphvm_runtime.kernels  # loads them
+assert graphvm_runtime.kernels.__doc__  # loaded for what it registers
 
 FOLDER = Path(__file__).parent.parent / "data" / "goldens"
 PRIMITIVES = {"Switch", "Merge", "Enter", "RefSwitch", "RefMerge", "RefEnter"}
@@ -65,6 +67,12 @@ class Case:
         if d["dtype"] == "bfloat16":
             found = found.view(ml_dtypes.bfloat16)
         return found.reshape(d["shape"])
+
+
+def graph_of(text: str) -> Graph:
+    """The graph of a text whose nodes may stand in any order."""
+    graph = parse_graph(text.replace("graph\n", "graph producer=0\n", 1))
+    return graph.with_nodes(graph.nodes)
 
 
 def names(ops: set[str]) -> list[str]:

@@ -1,9 +1,11 @@
 """Recorded programs give the same in every form: as dataflow, raised, and lowered again."""
 
+from typing import Any
+
 import pytest
 
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.graph import endpoint
+from graphvm_runtime.ir.graph import Graph, endpoint
 from graphvm_runtime.ir.lower import lower
 from graphvm_runtime.ir.raise_ import raise_, raise_report
 from graphvm_runtime.vm.dataflow import is_dataflow
@@ -46,7 +48,7 @@ def test_agrees_with_tensorflow(name: str, form: str) -> None:
     assert list(check_case(case, form)) == []
 
 
-def _requests(case: Case):
+def _requests(case: Case) -> Any:
     """What a case asks for, each once."""
     return list(dict.fromkeys(map(requested, case.runs)))
 
@@ -85,7 +87,7 @@ def test_raised_equals_raised_and_lowered_and_raised(name: str) -> None:
         assert alike(raised, again, ends, [t for t in request.targets if t in again.by_name])
 
 
-def _has_calls(graph) -> bool:
+def _has_calls(graph: Graph) -> bool:
     bodies = (graph, *(f.body for f in graph.library.values()))
     return any("PartitionedCall" in n.op.name for b in bodies for n in b.nodes)
 

@@ -1,5 +1,8 @@
 """Random structured programs with effects: every form gives the same, and comes back the same."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,7 +17,7 @@ from graphvm_runtime.vm.dataflow import is_dataflow
 from tests.control_flow.alike import alike
 from tests.control_flow.cases import Session, prepared
 
-OPS = {
+OPS: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,
     "mul": lambda x, y: tf.tanh(x) * y,
@@ -23,7 +26,7 @@ OPS = {
 
 
 @st.composite
-def recipes(draw, depth=2):
+def recipes(draw: Any, depth: Any = 2) -> Any:
     """Steps; each makes a tensor from earlier ones, chosen by number, and may change a variable."""
     steps = []
     for _ in range(draw(st.integers(1, 4))):
@@ -41,11 +44,11 @@ def recipes(draw, depth=2):
 class Builder:
     """Builds recipes; effects keep the order of the steps."""
 
-    def __init__(self, variable):
+    def __init__(self, variable: Any) -> None:
         self.variable = variable
 
-    def built(self, steps, given_):
-        made, last = list(given_), []
+    def built(self, steps: Any, given_: Any) -> Any:
+        made, last = list(given_), list[Any]()
         for step in steps:
             with tf.control_dependencies(last):
                 new = self.step(step, made)
@@ -55,7 +58,7 @@ class Builder:
         with tf.control_dependencies(last):
             return tf.identity(made[-1])
 
-    def step(self, step, made):
+    def step(self, step: Any, made: Any) -> Any:
         kind, a, b = step[:3]
         x, y = made[a % len(made)], made[b % len(made)]
         if kind in OPS:
@@ -82,12 +85,12 @@ class Builder:
         )
         return list(first) if kind == "many" else [first]
 
-    def several(self, steps, made, kind):
+    def several(self, steps: Any, made: Any, kind: Any) -> Any:
         result = self.built(steps, made)
         return (result, made[-1] * 0.5) if kind == "many" else result
 
 
-def results(graph, form, fetch, start, is_ref):
+def results(graph: Any, form: Any, fetch: Any, start: Any, is_ref: Any) -> Any:
     """The fetched number, and the variable's afterwards."""
     session = Session(graph, form)
     session.run(Request((), (), ("v/Assign",)), [])
@@ -98,7 +101,7 @@ def results(graph, form, fetch, start, is_ref):
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(recipes(), st.sampled_from([0.75, -0.5]), st.booleans())
-def test_all_forms_agree(steps, start, is_ref):
+def test_all_forms_agree(steps: Any, start: Any, is_ref: Any) -> None:
     with tf.Graph().as_default() as built:
         x = tf.placeholder(tf.float32, [], name="x")
         variable = tf.Variable(0.25, name="v", use_resource=not is_ref)
@@ -116,7 +119,7 @@ def test_all_forms_agree(steps, start, is_ref):
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(recipes())
-def test_what_is_lowered_is_raised_again_to_the_same(steps):
+def test_what_is_lowered_is_raised_again_to_the_same(steps: Any) -> None:
     with tf.Graph().as_default() as built:
         x = tf.placeholder(tf.float32, [], name="x")
         variable = tf.Variable(0.25, name="v", use_resource=True)

@@ -1,5 +1,7 @@
 """Programs that queues run across finish: what is strict in TensorFlow only is not strict here."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,16 +16,16 @@ pytestmark = pytest.mark.timeout(60)
 SECONDS = 20_000  # milliseconds: a program that waits for itself fails, and does not hang
 
 
-def run(fetches, feeds=None):
+def run(fetches: Any, feeds: Any = None) -> Any:
     with tf.Session() as sess:
         return sess.run(fetches, feeds, options=tf.RunOptions(timeout_in_ms=SECONDS))
 
 
-def number_queue(capacity=10):
+def number_queue(capacity: Any = 10) -> Any:
     return tf.FIFOQueue(capacity, [tf.float32], shapes=[[]])
 
 
-def through_a_conditional():
+def through_a_conditional() -> Any:
     queue = number_queue()
     pred, a = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [])
     c0, c1 = tf.cond(pred, lambda: (2 * a, 2 * queue.dequeue()), lambda: (a, a))
@@ -31,12 +33,12 @@ def through_a_conditional():
 
 
 @pytest.mark.parametrize(("taken", "want"), [(True, 12.0), (False, 3.0)])
-def test_a_branch_that_dequeues_what_its_other_output_enqueues(taken, want):
+def test_a_branch_that_dequeues_what_its_other_output_enqueues(taken: Any, want: Any) -> None:
     pred, a, c1, enqueue = through_a_conditional()
     assert run([c1, enqueue], {pred: taken, a: 3.0})[0] == want
 
 
-def through_a_loop():
+def through_a_loop() -> Any:
     queue = number_queue()
     _, x, y = tf.while_loop(
         lambda i, x, y: i < 2,
@@ -46,18 +48,18 @@ def through_a_loop():
     return y, queue.enqueue(x)
 
 
-def test_a_loop_that_dequeues_what_its_other_variable_enqueues():
+def test_a_loop_that_dequeues_what_its_other_variable_enqueues() -> None:
     y, enqueue = through_a_loop()
     assert run([y, enqueue])[0] == 9.0
 
 
-def test_dequeue_and_enqueue_in_one_step_without_order():
+def test_dequeue_and_enqueue_in_one_step_without_order() -> None:
     queue = number_queue()
     taken, put = queue.dequeue(), queue.enqueue(tf.constant(5.0))
     assert run([taken, put])[0] == 5.0
 
 
-def test_many_waiting_ops_stop_no_other():
+def test_many_waiting_ops_stop_no_other() -> None:
     queues = [number_queue() for _ in range(40)]
     taken = [q.dequeue() for q in queues]
     # each enqueue waits for the dequeue before it
@@ -66,11 +68,11 @@ def test_many_waiting_ops_stop_no_other():
     assert run([taken[-1], *puts])[0] == 40.0
 
 
-def test_a_loop_in_a_branch_that_queues_run_across():
+def test_a_loop_in_a_branch_that_queues_run_across() -> None:
     queue = number_queue()
     pred, x = tf.placeholder(tf.bool, []), tf.constant(4.0)
 
-    def looped():
+    def looped() -> Any:
         _, y = tf.while_loop(
             lambda i, _: i < 1, lambda i, _: (i + 1, queue.dequeue()), [tf.constant(0), x]
         )
@@ -80,7 +82,7 @@ def test_a_loop_in_a_branch_that_queues_run_across():
     assert run([second, queue.enqueue(first)], {pred: True})[0] == 16.0
 
 
-def test_regions_that_queues_run_across_are_not_raised():
+def test_regions_that_queues_run_across_are_not_raised() -> None:
     """The first program, written as primitives as a TF1 file has it, stays dataflow."""
     *_, c1, enqueue = through_a_conditional()
     graph = read_graph(tf.get_default_graph().as_graph_def(control_flow="v1"))
@@ -94,7 +96,7 @@ def test_regions_that_queues_run_across_are_not_raised():
         assert Session(graph, form).run(request, [np.array(True), np.float32(3)]) == [12.0]
 
 
-def test_a_queue_above_a_region_alone_does_not_keep_it_from_being_raised():
+def test_a_queue_above_a_region_alone_does_not_keep_it_from_being_raised() -> None:
     queue = number_queue()
     put = queue.enqueue(tf.constant(2.0))
     x = queue.dequeue()

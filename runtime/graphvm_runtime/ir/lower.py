@@ -14,7 +14,8 @@ from graphvm_runtime.dtypes import bool_, int32, string
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
 from graphvm_runtime.ir.rewriting import colocated, identity, is_effect, new_node
-from graphvm_runtime.ops.registry import AttrValue, Effects
+from graphvm_runtime.ir.strictness import may_wait, waiting_functions
+from graphvm_runtime.ops.registry import AttrValue
 from graphvm_runtime.shapes import TensorType
 
 IFS = frozenset({"If", "StatelessIf"})
@@ -110,6 +111,7 @@ class _Lowering:
         self.only = only
         self.keep = keep
         self.gate = gate
+        self.waiting = waiting_functions(graph.library)
         self.nodes: list[Node] = []
         self.taken = {n.name for n in graph.nodes}
         self.ungated: set[Endpoint] = set()  # alive in each iteration, the last one included
@@ -245,9 +247,7 @@ class _Lowering:
         functions: frozenset[str],
     ) -> tuple[list[Endpoint], list[str], _Scope]:
         """Adds a function's nodes; its results, and what has to run besides."""
-        scope = _Scope(
-            prefix, {}, {}, pivot, functions, enter, frozenset(function.params)
-        )
+        scope = _Scope(prefix, {}, {}, pivot, functions, enter, frozenset(function.params))
         self.bodies.append(function)
         self.emit(function.body.nodes, scope)
         self.bodies.pop()
@@ -322,9 +322,7 @@ class _Lowering:
                     entered[end] = Endpoint(found.node, side)
                 return entered[end]
 
-            results, control, _ = self._body(
-                function, name, enter, (pivots[side].node,), functions
-            )
+            results, control, _ = self._body(function, name, enter, (pivots[side].node,), functions)
             sides[side] = results, control
         return self._merged(node, name, sides, pivots)
 
@@ -369,8 +367,10 @@ class _Lowering:
         body = self.graph.function(node.attrs["body"])
         types = list(node.outputs)
         count = len(types)
-        while count > 1 and not used[count - 1] and (
-            body.results[count - 1] == body.params[count - 1]
+        while (
+            count > 1
+            and not used[count - 1]
+            and (body.results[count - 1] == body.params[count - 1])
         ):
             count -= 1  # a capture: the body only hands it on
         frame = {
@@ -429,9 +429,7 @@ class _Lowering:
         for i, merge in enumerate(merges):
             attrs = {"T": types[i].dtype.base}
             both = (types[i], types[i])
-            switches.append(
-                self.make(f"{name}/Switch", "Switch", (merge, condition), both, attrs)
-            )
+            switches.append(self.make(f"{name}/Switch", "Switch", (merge, condition), both, attrs))
         variables = [
             self.same(f"{name}/Identity", Endpoint(s.node, 1), types[i])
             for i, s in enumerate(switches)
@@ -449,16 +447,12 @@ class _Lowering:
         self.pivot = pivot
         for i in range(count):
             attrs = {"T": types[i].dtype.base}
-            self.put(
-                new_node(nexts[i], "NextIteration", (results[i],), (types[i],), attrs, waits)
-            )
+            self.put(new_node(nexts[i], "NextIteration", (results[i],), (types[i],), attrs, waits))
         self.pivot, self.ungated = outer_pivot, held
         exits = [
             self.make_ungated(f"{name}/Exit", "Exit", s, types[i]) for i, s in enumerate(switches)
         ]
-        ends = [
-            exits[i] if i < count else inputs[i] for i in range(len(node.outputs))
-        ]
+        ends = [exits[i] if i < count else inputs[i] for i in range(len(node.outputs))]
         return ends, tuple(e.node for e in exits)
 
     def make_ungated(self, name: str, op: str, end: Endpoint, type_: TensorType) -> Endpoint:
@@ -485,7 +479,7 @@ class _Lowering:
         late: set[str] = set()
         for node in function.body.nodes:
             above = [*(e.node for e in node.inputs), *node.after]
-            if _may_wait(node, self.graph.library) or any(n in late for n in above):
+            if may_wait(node, self.waiting) or any(n in late for n in above):
                 late.add(node.name)
         return [n.name for n in function.body.nodes if is_effect(n) and n.name not in late]
 
@@ -521,13 +515,3 @@ class _Lowering:
     def _input_type(self, node: Node, index: int) -> TensorType:
         body = self.bodies[-1].body if self.bodies else self.graph
         return body.type_of(node.inputs[index])
-
-
-def _may_wait(node: Node, library: Mapping[str, Function]) -> bool:
-    if node.op.effects & Effects.BLOCKING & ~Effects.STATEFUL:
-        return True
-    return any(
-        _may_wait(inner, library)
-        for ref in node.functions() if ref.name in library
-        for inner in library[ref.name].body.nodes
-    )  # fmt: skip

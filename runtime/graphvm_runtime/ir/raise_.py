@@ -14,8 +14,9 @@ from graphvm_runtime.ir.frames import ENTERS, EXITS, PRIMITIVES, SWITCHES, Frame
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.liveness import ALWAYS, Lives, believed, liveness
-from graphvm_runtime.ir.raise_conds import Keep, Raised, Refused, raise_conds
+from graphvm_runtime.ir.raise_conds import raise_conds
 from graphvm_runtime.ir.raise_loops import raise_loop
+from graphvm_runtime.ir.regions import Keep, Raised, Refused
 from graphvm_runtime.ir.rewriting import Work, colocated, sources
 from graphvm_runtime.ir.strictness import queues
 from graphvm_runtime.ops import lookup
@@ -119,8 +120,10 @@ def _drop_unreached(work: Work, tree: Frame, lives: Lives, keep: Keep) -> None:
             return False
         if node.op.name in EXITS:
             return frame.parent is not tree or bool(entered.get(id(frame)))
-        return frame is not tree or node.op.name in SWITCHES | ENTERS or (
-            lives.of[node.name] != ALWAYS
+        return (
+            frame is not tree
+            or node.op.name in SWITCHES | ENTERS
+            or (lives.of[node.name] != ALWAYS)
         )
 
     pending = [n for n, users in work.users.items() if not users]

@@ -11,6 +11,7 @@ from graphvm_runtime.dtypes import bool_, int32
 from graphvm_runtime.ir.frames import MERGES, PRIMITIVES, Frame
 from graphvm_runtime.ir.graph import Endpoint, Node
 from graphvm_runtime.ir.liveness import Join, Liveness, Lives
+from graphvm_runtime.ir.regions import Keep, Raised, Refused
 from graphvm_runtime.ir.rewriting import (
     Body,
     Work,
@@ -25,54 +26,6 @@ from graphvm_runtime.ir.strictness import Queues
 from graphvm_runtime.shapes import TensorType
 
 INDEX = TensorType(int32, ())
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """What became of a region.
-
-    Attributes:
-        region: name of its Merge, or of its frame.
-        raised: whether it is an instruction now.
-        reason: why not.
-    """
-
-    region: str
-    raised: bool
-    reason: str = ""
-
-
-class Keep:
-    """Names and endpoints that must stay reachable.
-
-    Args:
-        wanted: names of nodes, or endpoints as text (`cond/Merge:1`); None: the output of every
-            region, but nothing inside.
-
-    Attributes:
-        whole: None was given.
-    """
-
-    def __init__(self, wanted: Collection[str] | None) -> None:
-        self.whole = wanted is None
-        self._ends = {w for w in wanted or () if ":" in w}
-        of_ends = {w.rpartition(":")[0] for w in self._ends}
-        self._whole = {w for w in wanted or () if ":" not in w} - of_ends
-        self._names = self._whole | of_ends
-
-    def has(self, name: str) -> bool:
-        """Whether a node inside a region, or an output of it, is wanted."""
-        return name in self._names
-
-    def output(self, name: str, index: int) -> bool:
-        """Whether an output of a region must stay under its old name."""
-        if self.whole:
-            return index == 0
-        return name in self._whole or f"{name}:{index}" in self._ends
-
-
-class Refused(Exception):
-    """A region has no functional form; the argument says why."""
 
 
 def raise_conds(
@@ -223,9 +176,7 @@ class _Cond:
     def _is_boundary(self, node: Node) -> bool:
         switched = self.lives.switched.get(node.name)
         return (
-            switched is not None
-            and switched[0] == self.pred
-            and self._side_of(node.name) is None
+            switched is not None and switched[0] == self.pred and self._side_of(node.name) is None
         )
 
     def _collect(self, side: int, roots: Iterable[str], into: _Side) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from graphvm_runtime.ir.frames import ENTERS, EXITS, MERGES, NEXTS, PRIMITIVES, SWITCHES, Frame
 from graphvm_runtime.ir.graph import Endpoint, Node
 from graphvm_runtime.ir.liveness import ALWAYS, Liveness, Lives
-from graphvm_runtime.ir.raise_conds import Keep, Refused
+from graphvm_runtime.ir.regions import Keep, Refused
 from graphvm_runtime.ir.rewriting import (
     Body,
     Work,
@@ -50,9 +50,7 @@ def raise_loop(work: Work, frame: Frame, lives: Lives, queues: Queues, keep: Kee
 
 
 class _Loop:
-    def __init__(
-        self, work: Work, frame: Frame, lives: Lives, queues: Queues, keep: Keep
-    ) -> None:
+    def __init__(self, work: Work, frame: Frame, lives: Lives, queues: Queues, keep: Keep) -> None:
         self.work = work
         self.frame = frame
         self.lives = lives
@@ -267,9 +265,7 @@ class _Loop:
         at = self.place.get(end)
         return end if at is None else Endpoint(params(at))
 
-    def _translated(
-        self, node: Node, nodes: dict[str, None], params: Callable[[int], str]
-    ) -> Node:
+    def _translated(self, node: Node, nodes: dict[str, None], params: Callable[[int], str]) -> Node:
         return node.changed(
             inputs=[self._inner(e, params) for e in node.inputs],
             after=[n for n in node.after if n in nodes],

@@ -64,15 +64,14 @@ class Queues:
 
 def queues(nodes: Mapping[str, Node], library: Mapping[str, Function]) -> Queues:
     """The queue-like ops among some nodes."""
-    waiting = _waiting_functions(library)
+    waiting = waiting_functions(library)
     users: dict[str, list[str]] = {n: [] for n in nodes}
     for node in nodes.values():
         for name in dict.fromkeys((*(e.node for e in node.inputs), *node.after)):
             users[name].append(node.name)
     ops = {
         n.name for n in nodes.values()
-        if n.op.effects & Effects.BLOCKING & ~Effects.STATEFUL
-        or any(f.name in waiting for f in n.functions())
+        if may_wait(n, waiting)
     }  # fmt: skip
     if ops:
         # what closes a queue, or asks for its size, takes part too
@@ -110,7 +109,14 @@ def _reached(start: Iterable[str], step: Callable[[str], Iterable[str]]) -> froz
     return frozenset(out)
 
 
-def _waiting_functions(library: Mapping[str, Function]) -> set[str]:
+def may_wait(node: Node, waiting: Collection[str]) -> bool:
+    """Whether running the node may wait for another; `waiting`: functions in which one does."""
+    if node.op.effects & Effects.BLOCKING & ~Effects.STATEFUL:
+        return True
+    return any(f.name in waiting for f in node.functions())
+
+
+def waiting_functions(library: Mapping[str, Function]) -> set[str]:
     """Functions with an op that waits, in themselves or in what they use."""
     out = {
         name for name, f in library.items()

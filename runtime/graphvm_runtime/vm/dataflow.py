@@ -51,7 +51,8 @@ _INDICES = tuple(np.int32(i) for i in range(16))
 class Runs(Protocol):
     """A function's program."""
 
-    run: Callable[..., Sequence[Any]]
+    def run(self, step: Step, *args: Any) -> Sequence[Any]:
+        """Its results."""
 
 
 class _Iteration:

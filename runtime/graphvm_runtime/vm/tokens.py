@@ -144,9 +144,7 @@ def tables(graph: Graph, feeds: Sequence[Endpoint], fetches: Sequence[Endpoint])
         n.name for n in graph.nodes
         if n.outputs and all(Endpoint(n.name, i) in given for i in range(len(n.outputs)))
     }  # fmt: skip
-    tree = frames(
-        n.changed(inputs=(), after=()) if n.name in silent else n for n in graph.nodes
-    )
+    tree = frames(n.changed(inputs=(), after=()) if n.name in silent else n for n in graph.nodes)
     all_frames = [tree]
     for frame in all_frames:
         all_frames.extend(frame.children)
@@ -204,9 +202,7 @@ def tables(graph: Graph, feeds: Sequence[Endpoint], fetches: Sequence[Endpoint])
             first.add(end.node)
             after = tuple(i for i in items.values() if end.node in i.node.after)
         fed.append((receivers, after, tuple(p for p, e in enumerate(fetches) if e == end)))
-    roots = tuple(
-        item for name, item in items.items() if item.pending == 0 and name not in silent
-    )
+    roots = tuple(item for name, item in items.items() if item.pending == 0 and name not in silent)
     return Tables(outside, items, tuple(fed), roots)
 
 
@@ -292,7 +288,9 @@ def may_wait(library: Mapping[str, Function], functions: Collection[str]) -> boo
 
 
 def _is_fresh(
-    items: Mapping[str, Item], end: Endpoint, given: Collection[Endpoint],
+    items: Mapping[str, Item],
+    end: Endpoint,
+    given: Collection[Endpoint],
     fetched: Collection[Endpoint],
 ) -> bool:
     """Whether the tensor is the sole reader's alone: made by a kernel, shared with nothing."""

@@ -9,6 +9,7 @@ from graphvm_runtime.ir.frames import PRIMITIVES
 from graphvm_runtime.ir.graph import Graph
 from graphvm_runtime.ir.raise_ import raise_
 
+
 @dataclass(frozen=True, slots=True)
 class RaiseControlFlow:
     """See `ir.raise_`; regions that are fed or fetched inside stay dataflow."""
