@@ -453,7 +453,9 @@ def _broadcast_to(ctx: ShapeContext) -> Sequence[Shape]:
     for have, want in zip(reversed(shape), reversed(to), strict=False):
         if have not in (None, 1) and want not in (None, have):
             raise refused(f"{shape_text(shape)} does not broadcast to {shape_text(to)}", 1)
-    return (to,)
+    lead = len(to) - len(shape)
+    grown = (h if w is None and h != 1 else w for h, w in zip(shape, to[lead:], strict=True))
+    return ((*to[:lead], *grown),)
 
 
 def _concat_offset(ctx: ShapeContext) -> Sequence[Shape]:

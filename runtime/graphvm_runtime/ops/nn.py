@@ -56,12 +56,11 @@ def _cross_entropy(ctx: ShapeContext) -> Sequence[Shape]:
     for shape in ctx.shapes:
         if shape is not None and len(shape) > 2:
             raise refused(f"features and labels are matrices, got {shape_text(shape)}", 1)
+    features, labels = ((None, None) if s is None else s for s in ctx.shapes)
     try:
-        rows = broadcast(*ctx.shapes)
+        rows = broadcast(features, labels) or ()
     except ShapeError as error:
         raise refused(error.what, 2, error.do) from None
-    if rows is None:
-        return ((None,), (None, None))
     if len(rows) != 2:
         raise refused(f"features and labels are matrices, got {shape_text(rows)}", 1)
     return (rows[:1], rows)

@@ -10,9 +10,9 @@ from graphvm_runtime.shapes import Shape
 
 
 def _join(ctx: ShapeContext) -> Sequence[Shape]:
-    if None in ctx.shapes:
-        return (None,)
-    return (agreed([s for s in ctx.shapes if s != ()], 1) if any(ctx.shapes) else (),)
+    if any(ctx.shapes):
+        return (agreed([s for s in ctx.shapes if s != ()], 1),)
+    return (None if None in ctx.shapes else (),)
 
 
 define("StringJoin", "inputs: N*string -> output: string",
