@@ -298,8 +298,18 @@ class _Run:
             for receiver in item.followers:
                 self._give_control(receiver, there, True)
             return
+        inputs, pending = there.inputs, there.pending
         for receiver, index, at in item.edges:
-            self._give(receiver, at, there, outputs[index])
+            value = outputs[index]
+            if value is DEAD or receiver.kind == MERGE:
+                self._give(receiver, at, there, value)
+                continue
+            inputs[at] = value  # the usual case of `_give`, written out since it is most of a run
+            i = receiver.at
+            pending[i] = left = pending[i] - 1
+            if not left:
+                there.outstanding += 1
+                self.ready.append((receiver, there))
         for receiver in item.followers:
             self._give_control(receiver, there, False)
 
@@ -409,9 +419,13 @@ class _Run:
             number = _INDICES[index] if index < len(_INDICES) else np.int32(index)
             self._finish(item, there, (value, number))
             return
-        args = inputs[base : base + arity]
-        for at in range(base, base + arity):
-            inputs[at] = None  # a token is gone once it is read, and so is its memory
+        if arity == 1:  # a token is gone once it is read, and so is its memory
+            args = [inputs[base]]
+            inputs[base] = None
+        else:
+            args = inputs[base : base + arity]
+            for at in range(base, base + arity):
+                inputs[at] = None
         if kind in (PLAIN, WITH_STEP):
             outputs = self._call(item, args)
         elif kind == PASS:
