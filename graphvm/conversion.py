@@ -14,12 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from graphvm.graph import Graph, Operation, Tensor, get_default_graph
-from graphvm.source import user_source
+from graphvm.source import here
 from graphvm.tensor_shape import Dimension, TensorShape
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType, as_dtype
 from graphvm_runtime.errors import DTypeError, GraphError, GraphvmError, ShapeError, clipped
-from graphvm_runtime.ir.graph import source_text
 from graphvm_runtime.ops.registry import Arg, OpDef, lookup
 
 __all__ = [
@@ -107,7 +106,7 @@ def _converted(
         if dtype is not None and value.dtype.base is not dtype:
             raise DTypeError(
                 f"a tensor of {dtype.name} is wanted, {value.name} has {value.dtype.base.name}",
-                made=_here(),
+                made=here(),
                 do="convert it with cast",
             )
         return value
@@ -176,20 +175,25 @@ def array_of(value: Any, dtype: DType | None = None) -> Array:
         GraphError: it is None.
         ShapeError: lists are of different lengths.
     """
+    if type(value) in (int, float) and -30000 < value < 30000:  # most of them, and fast
+        if dtype is None:
+            return np.array(value, np.int32 if type(value) is int else np.float32)
+        if dtype.is_floating or (dtype.size > 1 and dtype.is_integer and type(value) is int):
+            return np.array(value, dtype.numpy)
     if value is None:
-        raise GraphError("None is no value of a tensor", made=_here())
+        raise GraphError("None is no value of a tensor", made=here())
     if isinstance(value, np.ndarray | np.generic):
         return _from_numpy(np.asarray(value), dtype)
     if isinstance(value, Mapping | set | DType):
         raise _no_tensor(value)
     if dtype is not None and not dtype.is_numpy_compatible and dtype is not dtypes.string:
-        raise DTypeError(f"no Python value is a tensor of {dtype.name}", made=_here())
+        raise DTypeError(f"no Python value is a tensor of {dtype.name}", made=here())
     try:
         # NumPy's own string types would cut trailing zero bytes off
         given = np.array(value, object) if _is_text(value) else np.array(value)
     except ValueError as error:
         raise ShapeError(
-            f"lists of different lengths are no tensor: {clipped(value)}", made=_here()
+            f"lists of different lengths are no tensor: {clipped(value)}", made=here()
         ) from error
     except OverflowError as error:
         raise _no_tensor(value) from error
@@ -203,7 +207,7 @@ def array_of(value: Any, dtype: DType | None = None) -> Array:
     if dtype is None:
         raise _no_tensor(value)
     if kind in "SU" or (given.size and kind not in _ACCEPTED.get(_kind(dtype), "")):
-        raise DTypeError(f"{clipped(value)} cannot be of type {dtype.name}", made=_here())
+        raise DTypeError(f"{clipped(value)} cannot be of type {dtype.name}", made=here())
     with np.errstate(all="ignore"):
         return given.astype(dtype.numpy)
 
@@ -213,7 +217,7 @@ def _from_numpy(given: Array, dtype: DType | None) -> Array:
         return _strings(given, dtype, given)
     kind = dtype or dtypes.from_numpy(given.dtype)
     if not kind.is_numpy_compatible:
-        raise DTypeError(f"an array of {given.dtype} is no tensor of {kind.name}", made=_here())
+        raise DTypeError(f"an array of {given.dtype} is no tensor of {kind.name}", made=here())
     with np.errstate(all="ignore"):
         return given.astype(kind.numpy)
 
@@ -223,7 +227,7 @@ def _strings(given: Array, dtype: DType | None, value: Any) -> Array:
     if not all(isinstance(x, str | bytes) for x in flat) or dtype not in (None, dtypes.string):
         if dtype is None or dtype is dtypes.string:
             raise _no_tensor(value)
-        raise DTypeError(f"{clipped(value)} cannot be of type {dtype.name}", made=_here())
+        raise DTypeError(f"{clipped(value)} cannot be of type {dtype.name}", made=here())
     out = np.empty(given.shape, object)
     out.reshape(-1)[:] = [x.encode() if isinstance(x, str) else x for x in flat]
     return out
@@ -234,7 +238,7 @@ def _length(value: Any) -> Any:
         if value.value is None:
             raise ShapeError(
                 "a dimension that is not known is no tensor",
-                made=_here(),
+                made=here(),
                 do="use shape(x), which is known when it runs",
             )
         return value.value
@@ -250,7 +254,7 @@ def _natural(given: Array) -> Array:
         narrow = given.astype(np.int32)
         return narrow if np.array_equal(narrow, given) else given
     if given.dtype == np.uint64:
-        raise DTypeError(f"integers beyond int64 need a dtype: {clipped(given)}", made=_here())
+        raise DTypeError(f"integers beyond int64 need a dtype: {clipped(given)}", made=here())
     return given
 
 
@@ -269,11 +273,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _no_tensor(value: Any) -> DTypeError:
-    return DTypeError(f"no element type holds {clipped(value)}", made=_here())
-
-
-def _here() -> str:
-    return source_text(user_source())
+    return DTypeError(f"no element type holds {clipped(value)}", made=here())
 
 
 def holds_tensors(values: Sequence[Any]) -> bool:
@@ -369,8 +369,13 @@ def op_scope(name: str, values: Sequence[Any] = ()) -> Iterator[str]:
     Yields:
         The name that the last node of the function takes, as it is.
     """
-    with same_graph(values) as graph, graph.name_scope(name) as scope:
-        yield scope
+    graph = graph_of(values)
+    if graph is get_default_graph():
+        with graph.name_scope(name) as scope:
+            yield scope
+    else:
+        with graph.as_default(), graph.name_scope(name) as scope:
+            yield scope
 
 
 def apply(
@@ -513,7 +518,7 @@ def _shape_to_tensor(
     if not value.is_fully_defined():
         raise ShapeError(
             f"shape {value} is not known whole, so it is no tensor",
-            made=_here(),
+            made=here(),
             do="use shape(x), which is known when it runs",
         )
     dims = [int(d) for d in value]

@@ -7,7 +7,7 @@ import os
 import sys
 
 import graphvm_runtime
-from graphvm_runtime.ir.graph import Source
+from graphvm_runtime.ir.graph import Source, source_text
 
 _RUNTIME = os.path.dirname(os.path.abspath(graphvm_runtime.__file__)) + os.sep
 _BUILDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -26,3 +26,8 @@ def user_source() -> Source:
         frame = outer
         code = frame.f_code
     return code, frame.f_lasti
+
+
+def here() -> str:
+    """The user's own line as text, `model.py:42, in layer`; for messages only: it is slow."""
+    return source_text(user_source())

@@ -12,7 +12,7 @@ from graphvm import initializers
 from graphvm.collections import GraphKeys
 from graphvm.graph import Graph, get_default_graph
 from graphvm.scopes import init_scope
-from graphvm.source import user_source
+from graphvm.source import here
 from graphvm.tensor_shape import TensorShape
 from graphvm.variables import (
     Variable,
@@ -408,7 +408,6 @@ def _found_or_made(
     use_resource: bool | None = None,
     constraint: Any = None,
 ) -> Variable:
-    here = source_text(user_source())
     found = store.variables.get(name)
     static = None if shape is None else TensorShape(shape)
     if found is not None:
@@ -421,25 +420,25 @@ def _found_or_made(
             )
         if static is not None and not static.is_compatible_with(found.shape):
             raise ShapeError(
-                f"variable {name!r} has the shape {found.shape}, not {static}", made=here
+                f"variable {name!r} has the shape {found.shape}, not {static}", made=here()
             )
         if dtype is not None and as_dtype(dtype).base is not found.dtype.base:
             raise GraphError(
                 f"variable {name!r} is of {found.dtype.base.name}, not {as_dtype(dtype).name}",
-                made=here,
+                made=here(),
             )
         return found
     if reuse is True:
         raise GraphError(
             f"variable {name!r} does not exist, or was not made with get_variable",
-            made=here,
+            made=here(),
             do="set reuse=AUTO_REUSE in the variable_scope to make it where it is not there",
         )
     if use_resource is None:
         use_resource = resource_variables_enabled()
     with init_scope(), get_default_graph().name_scope(None):
         variable = Variable(
-            _initial_value(name, static, dtype, initializer, here),
+            _initial_value(name, static, dtype, initializer),
             trainable,
             collections,
             validate_shape,
@@ -458,13 +457,11 @@ def _found_or_made(
     return variable
 
 
-def _initial_value(
-    name: str, shape: TensorShape | None, dtype: object, initializer: Any, here: str
-) -> Any:
+def _initial_value(name: str, shape: TensorShape | None, dtype: object, initializer: Any) -> Any:
     if initializer is None:
         if shape is None:
             raise ShapeError(
-                f"variable {name!r} needs a shape where it has no initializer", made=here
+                f"variable {name!r} needs a shape where it has no initializer", made=here()
             )
         kind = as_dtype(dtype)
         if kind.is_floating:
@@ -474,13 +471,13 @@ def _initial_value(
         else:
             raise DTypeError(
                 f"variable {name!r} of {kind.name} needs an initializer: there is no default one",
-                made=here,
+                made=here(),
             )
     if not callable(initializer):
         if shape is not None:
             raise ShapeError(
                 f"variable {name!r} takes the shape of its initial value: do not give one",
-                made=here,
+                made=here(),
             )
         return initializer
     if isinstance(initializer, type):
@@ -490,7 +487,7 @@ def _initial_value(
         return initializer
     if shape is None or not shape.is_fully_defined():
         raise ShapeError(
-            f"variable {name!r} needs a whole shape for its initializer, not {shape}", made=here
+            f"variable {name!r} needs a whole shape for its initializer, not {shape}", made=here()
         )
     dims = shape.as_list()
     arguments: dict[str, Any] = {"dtype": dtype} if "dtype" in names else {}

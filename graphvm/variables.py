@@ -24,12 +24,11 @@ from graphvm.initial_values import guarded
 from graphvm.ops import overloads, state
 from graphvm.ops.control_flow import cond, group, no_op
 from graphvm.scopes import init_scope
-from graphvm.source import user_source
+from graphvm.source import here
 from graphvm.stacks import SESSIONS
 from graphvm.tensor_shape import TensorShape, as_plain_shape
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError, ShapeError
-from graphvm_runtime.ir.graph import source_text
 
 if TYPE_CHECKING:
     from graphvm_runtime.protos.variable_pb2 import VariableDef
@@ -148,7 +147,7 @@ class Variable:
         if initial_value is None:
             raise GraphError(
                 "a variable needs an initial value",
-                made=source_text(user_source()),
+                made=here(),
                 do="give a value, a tensor, or a function that makes one",
             )
         graph = getattr(initial_value, "graph", None)
@@ -156,7 +155,7 @@ class Variable:
             raise GraphError(
                 "the initial value of a variable that is made inside a body cannot be a tensor of "
                 "the body: variables are made outside of it, once",
-                made=source_text(user_source()),
+                made=here(),
                 do="give a function that makes the initial value",
             )
         self._trainable = True if trainable is None else trainable
@@ -217,7 +216,7 @@ class Variable:
             raise ShapeError(
                 f"the initial value {initial.name!r} has the shape {initial.shape}, which is not "
                 "known whole",
-                made=source_text(user_source()),
+                made=here(),
                 do="set its shape, or pass validate_shape=False",
             )
         return initial.type.shape

@@ -7,11 +7,10 @@ from typing import Any
 
 from graphvm.conversion import apply, convert_to_tensor, op_scope
 from graphvm.graph import Operation, Tensor
-from graphvm.source import user_source
+from graphvm.source import here
 from graphvm.tensor_shape import TensorShape, as_plain_shape
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.graph import source_text
 from graphvm_runtime.shapes import is_known, shape_text
 
 __all__ = ["FIFOQueue", "QueueBase"]
@@ -95,16 +94,15 @@ class QueueBase:
             return apply("QueueEnqueueV2", (self._queue_ref, tensors), None, scope)
 
     def _components(self, vals: Any) -> list[Any]:
-        here = source_text(user_source())
         if (self._names is not None) != isinstance(vals, dict):
             wanted = "dictionaries" if self._names is not None else "no dictionaries"
-            raise GraphError(f"elements of queue {self.name!r} are {wanted}", made=here)
+            raise GraphError(f"elements of queue {self.name!r} are {wanted}", made=here())
         if isinstance(vals, dict) and self._names is not None:
             if sorted(vals) != sorted(self._names):
                 raise GraphError(
                     f"an element of queue {self.name!r} has the components {self._names}, "
                     f"not {sorted(vals)}",
-                    made=here,
+                    made=here(),
                 )
             return [vals[name] for name in self._names]
         given = list(vals) if isinstance(vals, list | tuple) else [vals]
@@ -114,7 +112,7 @@ class QueueBase:
             raise GraphError(
                 f"an element of queue {self.name!r} has {len(self._dtypes)} components, "
                 f"not {len(given)}",
-                made=here,
+                made=here(),
             )
         return given
 

@@ -10,10 +10,9 @@ from graphvm.graph import Tensor
 from graphvm.ops.arguments import either
 from graphvm.ops.array import reshape, shape, stop_gradient, subscript, transpose, where_v2
 from graphvm.ops.math import cast, equal, range, sigmoid, tanh
-from graphvm.source import user_source
+from graphvm.source import here
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError, ShapeError
-from graphvm_runtime.ir.graph import source_text
 from graphvm_runtime.shapes import is_compatible, normalized_axis, shape_text
 
 __all__ = [
@@ -286,7 +285,7 @@ def sparse_softmax_cross_entropy_with_logits(
             raise ShapeError(
                 f"labels of shape {shape_text(labels.type.shape)} for logits of shape "
                 f"{shape_text(dims)}",
-                made=source_text(user_source()),
+                made=here(),
                 do="labels have the shape of the logits without the last axis",
             )
         if dims is not None and len(dims) == 2:

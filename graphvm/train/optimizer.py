@@ -15,12 +15,11 @@ from graphvm.ops.control_flow import group
 from graphvm.ops.control_flow import tuple as gated
 from graphvm.ops.state import assign_add
 from graphvm.scopes import init_scope, name_scope
-from graphvm.source import user_source
+from graphvm.source import here
 from graphvm.transforms import gradients
 from graphvm.variable_scope import variable_scope
 from graphvm.variables import RefVariable, Variable, trainable_variables
 from graphvm_runtime.errors import DTypeError, GraphError, clipped
-from graphvm_runtime.ir.graph import source_text
 
 __all__ = ["Optimizer"]
 
@@ -123,12 +122,12 @@ class Optimizer(ABC):
         loss = convert_to_tensor(loss)
         variables = trainable_variables() if var_list is None else list(var_list)
         if not variables:
-            raise GraphError("there are no variables to train", made=source_text(user_source()))
+            raise GraphError("there are no variables to train", made=here())
         for value in [loss, *variables]:
             if not (value.dtype.is_floating or value.dtype.is_complex):
                 raise DTypeError(
                     f"{value.name!r} is of {value.dtype.name}, which has no derivative",
-                    made=source_text(user_source()),
+                    made=here(),
                 )
         found = gradients(
             loss,
@@ -308,6 +307,6 @@ def _nothing(variables: Sequence[Any], loss: Any) -> GraphError:
     return GraphError(
         f"no gradient reaches any of the variables {names}",
         node=loss.op._node.signature() if isinstance(loss, Tensor) else "",
-        made=source_text(user_source()),
+        made=here(),
         do="the loss must depend on them through operations that have derivatives",
     )

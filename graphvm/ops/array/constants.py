@@ -16,12 +16,11 @@ from graphvm.conversion import (
 )
 from graphvm.graph import Tensor
 from graphvm.ops.array.shaping import shape_of
-from graphvm.source import user_source
+from graphvm.source import here
 from graphvm.tensor_shape import Dimension, TensorShape, as_plain_shape
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType, as_dtype
 from graphvm_runtime.errors import DTypeError, ShapeError, clipped
-from graphvm_runtime.ir.graph import source_text
 from graphvm_runtime.shapes import is_known, shape_text, size_of
 
 __all__ = [
@@ -60,31 +59,32 @@ def constant(
 
     Source: TF op `Const`.
     """
-    here = source_text(user_source())
     if isinstance(value, Tensor):
-        raise DTypeError(f"{value.name!r} is a tensor already", made=here, do="use identity")
+        raise DTypeError(f"{value.name!r} is a tensor already", made=here(), do="use identity")
     wanted = None if dtype is None else as_dtype(dtype).base
     if isinstance(value, TensorShape):
         value = value.as_list()
     array = array_of(value, wanted)
     if shape is not None:
-        array = _shaped(array, as_plain_shape(shape), verify_shape, here)
+        array = _shaped(array, as_plain_shape(shape), verify_shape)
     return constant_node(array, wanted or dtypes.from_numpy(array.dtype), name)
 
 
-def _shaped(array: Array, shape: Any, verify: bool, here: str) -> Array:
+def _shaped(array: Array, shape: Any, verify: bool) -> Array:
     if not is_known(shape):
-        raise ShapeError(f"a constant needs its whole shape, not {shape_text(shape)}", made=here)
+        raise ShapeError(f"a constant needs its whole shape, not {shape_text(shape)}", made=here())
     if array.shape == shape:
         return array
     if verify:
         raise DTypeError(
-            f"the value has the shape {shape_text(array.shape)}, not {shape_text(shape)}", made=here
+            f"the value has the shape {shape_text(array.shape)}, not {shape_text(shape)}",
+            made=here(),
         )
     size = size_of(shape) or 0
     if array.size > size:
         raise ShapeError(
-            f"{array.size} values for a constant of {size} elements, {shape_text(shape)}", made=here
+            f"{array.size} values for a constant of {size} elements, {shape_text(shape)}",
+            made=here(),
         )
     full = np.zeros(size, array.dtype)
     if array.size:
@@ -193,7 +193,7 @@ def ones(shape: TensorLike, dtype: object = dtypes.float32, name: str | None = N
 def _value(dtype: DType, value: int) -> Array:
     if dtype is dtypes.string:
         if value:
-            raise DTypeError("there is no 1 of strings", made=source_text(user_source()))
+            raise DTypeError("there is no 1 of strings", made=here())
         array = np.empty((), object)
         array[()] = b""
         return array
@@ -214,7 +214,7 @@ def _static(shape: Any) -> tuple[int, ...] | None:
     if any(d < 0 for d in dims):
         raise ShapeError(
             f"the shape must be known whole, not {clipped(shape)}",
-            made=source_text(user_source()),
+            made=here(),
             do="use shape(x), which is known when it runs",
         )
     return dims
@@ -235,7 +235,7 @@ def _uniform(shape: TensorLike, dtype: object, value: int, name: str) -> Tensor:
             if vector.dtype.base not in dtypes.INDICES:
                 raise DTypeError(
                     f"a shape is of int32 or int64, not {vector.dtype.name}",
-                    made=source_text(user_source()),
+                    made=here(),
                 )
             if vector.shape.rank == 0:
                 vector = output("Reshape", (vector, [-1]))

@@ -17,12 +17,11 @@ from graphvm.conversion import (
 )
 from graphvm.graph import Tensor, get_default_graph
 from graphvm.ops.array.constants import ones_like
-from graphvm.source import user_source
+from graphvm.source import here
 from graphvm.tensor_shape import Dimension
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import DTypeError, ShapeError, clipped
-from graphvm_runtime.ir.graph import source_text
 
 __all__ = ["gather", "newaxis", "slice", "strided_slice", "subscript"]
 
@@ -148,7 +147,7 @@ def subscript(tensor: TensorLike, key: Any, name: str | None = None) -> Tensor:
             end.append(0)
             strides.append(1)
         if masks["ellipsis"] & (masks["ellipsis"] - 1):
-            raise ShapeError("a subscript has at most one `...`", made=source_text(user_source()))
+            raise ShapeError("a subscript has at most one `...`", made=here())
         kind = _index_type([*begin, *end, *strides])
         vectors = [
             _vector(values, kind, stem)
@@ -185,16 +184,14 @@ def _check(*values: Any) -> None:
         raise DTypeError(
             f"{clipped(value)} is no subscript: use integers, slices, `...`, None and scalar "
             "tensors of int32 or int64",
-            made=source_text(user_source()),
+            made=here(),
         )
 
 
 def _plain(value: Any) -> Any:
     """Python's integer, or the tensor."""
     if isinstance(value, Dimension) and value.value is None:
-        raise ShapeError(
-            "a dimension that is not known is no index", made=source_text(user_source())
-        )
+        raise ShapeError("a dimension that is not known is no index", made=here())
     return value if hasattr(value, "graph") else int(value)
 
 

@@ -8,12 +8,11 @@ from typing import Any
 from graphvm.conversion import convert_to_tensor, output
 from graphvm.function import FuncGraph
 from graphvm.graph import Operation, Tensor, get_default_graph
-from graphvm.source import user_source
+from graphvm.source import here
 from graphvm_runtime.errors import DTypeError
-from graphvm_runtime.ir.graph import source_text
 
 __all__ = [
-    "aligned", "body_name", "check_callable", "control_of", "here", "identities", "is_stateful",
+    "aligned", "body_name", "check_callable", "control_of", "identities", "is_stateful",
     "result_of", "scalar_of",
 ]  # fmt: skip
 
@@ -21,11 +20,6 @@ __all__ = [
 def body_name(scope: str, role: str) -> str:
     """Name of a body of the node in a name scope, `layer_cond_true`."""
     return f"{scope[:-1]}_{role}".replace("/", "_")
-
-
-def here() -> str:
-    """The user's own line, as text."""
-    return source_text(user_source())
 
 
 def result_of(graph: FuncGraph, value: Any, dtype: object = None) -> Tensor:

@@ -15,12 +15,12 @@ from graphvm.ops.control_flow.bodies import (
     body_name,
     check_callable,
     control_of,
-    here,
     identities,
     is_stateful,
     result_of,
     scalar_of,
 )
+from graphvm.source import here
 from graphvm_runtime.errors import DTypeError, GraphError
 from graphvm_runtime.ops.registry import FuncRef
 from graphvm_runtime.shapes import widened

@@ -17,12 +17,12 @@ from graphvm.ops.control_flow.bodies import (
     body_name,
     check_callable,
     control_of,
-    here,
     identities,
     is_stateful,
     result_of,
     scalar_of,
 )
+from graphvm.source import here
 from graphvm.tensor_shape import as_plain_shape
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import DTypeError, ShapeError, clipped
