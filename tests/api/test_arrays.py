@@ -88,7 +88,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "softmax, axis": (lambda x: tf.nn.softmax(x, 0), lambda x: np.exp(x) / np.exp(x).sum(0)),
     "log_softmax": (lambda x: tf.nn.log_softmax(x, axis=-2),
                     lambda x: np.log(np.exp(x) / np.exp(x).sum(0))),
-    "l2_loss": (tf.nn.l2_loss, lambda x: (x * x).sum() / 2),
+    "l2_loss": (tf.nn.l2_loss, lambda x: (x * x).sum() / x.dtype.type(2)),
 }  # fmt: skip
 
 

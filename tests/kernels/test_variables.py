@@ -212,7 +212,7 @@ def test_adam(nesterov: bool, shape: tuple[int, ...]) -> None:
     start = np.asarray(rng.normal(size=shape)).astype(np.float32)
     held = [
         variable(bench, x.copy(), name)
-        for x, name in zip((start, 0 * start, 0 * start), "wmv", strict=True)
+        for x, name in zip((start, np.zeros_like(start), np.zeros_like(start)), "wmv", strict=True)
     ]
     want = (start.astype(np.float64), np.zeros(shape), np.zeros(shape))
     for t in range(1, 4):
