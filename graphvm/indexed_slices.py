@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from graphvm.conversion import output, register_tensor_conversion_function
 from graphvm.graph import Graph, Operation, Tensor
 from graphvm.tensor_shape import TensorShape
 from graphvm_runtime import dtypes
-from graphvm_runtime.dtypes import DType
+from graphvm_runtime.dtypes import Array, DType
 from graphvm_runtime.errors import DTypeError, GraphError
 from graphvm_runtime.shapes import is_known
+
+
+class IndexedSlicesValue(NamedTuple):
+    """What running `IndexedSlices` gives. Source: `tf.compat.v1.IndexedSlicesValue`."""
+
+    values: Array
+    indices: Array
+    dense_shape: Array | None
 
 
 class IndexedSlices:
@@ -97,9 +105,12 @@ class IndexedSlices:
                 made.set_shape(static)
         return made
 
-    def _parts(self) -> list[Tensor]:
+    def _fetch_components(self) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
+        """What a session runs for it, and how the values are put together."""
         parts = [self.values, self.indices]
-        return parts if self.dense_shape is None else [*parts, self.dense_shape]
+        if self.dense_shape is None:
+            return parts, lambda found: IndexedSlicesValue(found[0], found[1], None)
+        return [*parts, self.dense_shape], IndexedSlicesValue._make
 
     def _control_element(self) -> Operation:
         return self.values.op

@@ -393,7 +393,10 @@ class BodyScope(Scope):
         node = self.by_name[end.node]
         op = node.op.name
         if op == "Identity":
-            return self.value(node.inputs[0])
+            while node.op.name == "Identity":
+                end = node.inputs[0]
+                node = self.by_name[end.node]
+            return self.value(end)
         if op == SAVED:
             target = self.absolute(node)
             if target is None:

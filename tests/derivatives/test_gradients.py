@@ -136,7 +136,8 @@ def test_rows_of_a_gather() -> None:
     (g,) = gradients(tf.gather(x, [2, 0, 2]), [x])
     assert isinstance(g, IndexedSlices)
     assert g.shape.as_list() == [3, 2]
-    values, indices = ran(g.values, g.indices)
+    values, indices, shape = ran(g)[0]
+    np.testing.assert_array_equal(shape, [3, 2])
     np.testing.assert_array_equal(indices, [2, 0, 2])
     np.testing.assert_array_equal(values, np.ones((3, 2)))
     np.testing.assert_array_equal(ran(tf.convert_to_tensor(g))[0], [[1, 1], [0, 0], [2, 2]])
