@@ -189,6 +189,13 @@ def test_each_node_has_a_stream_of_its_own() -> None:
     assert (inside == first).all()
 
 
+def test_nodes_of_one_name_and_other_seeds_have_streams_of_their_own() -> None:
+    first = drawn(Bench(), "RandomUniform", 3, seed=2)
+    bench = Bench()
+    drawn(bench, "RandomUniform", 3, seed=1)
+    assert (drawn(bench, "RandomUniform", 3, seed=2) == first).all()
+
+
 def test_no_seed_means_fresh_numbers_a_session() -> None:
     first, second = (drawn(Bench(), "RandomUniform", 3) for _ in range(2))
     assert not (first == second).any()

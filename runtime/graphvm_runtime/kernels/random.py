@@ -53,13 +53,14 @@ class Stream:
 
 def stream_of(step: Step, node: Node) -> Stream:
     """The stream of a random node in this session."""
-    path = node.attrs.get("_path", node.name)
+    # nodes of two bodies may have one name, and then seeds of their own
+    path = node.attrs.get("_path", node.name), node.attrs["seed"], node.attrs["seed2"]
     streams: dict[Any, Stream] = step.session.get("random")  # type: ignore[assignment]
     if streams is None:
         streams = step.session.setdefault("random", {})
     found = streams.get(path)
     if found is None:
-        with _making:
+        with _making:  # two threads that find none must not both draw from the start
             found = streams.setdefault(path, Stream(node.attrs["seed"], node.attrs["seed2"]))
     return found
 
