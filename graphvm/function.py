@@ -258,7 +258,10 @@ class FuncGraph(Graph):
                 ):
                     node = node.with_attrs(index=index, _output_shapes=(param.type.shape,))
                     self._nodes[at] = param.op._node = node
-            body = ir.Graph(tuple(self._nodes), {}, self._producer, self._min_consumer)
+            # parameters first, as in a file
+            params = [self._nodes[self._at[t.op.name]] for t in self.inputs]
+            rest = [n for n in self._nodes if n.op.name != "_Arg"]
+            body = ir.Graph((*params, *rest))
         function = Function(
             self.unique_function_name(self.name),
             tuple(t.endpoint for t in self.inputs),

@@ -36,7 +36,7 @@ from graphvm_runtime.errors import (
     clipped,
 )
 from graphvm_runtime.ir import graph as ir
-from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node, Source
+from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node, Source, source_text
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.typed import Types
 from graphvm_runtime.ops.registry import Attrs, OpDef, lookup
@@ -197,9 +197,13 @@ class Graph(Elements, Scoped, CollectionStore, Library):
             draft = Node(name or declared.name, declared, ends, after, full, outputs, ANY, source)
             full, device = self._placed(draft, scopes)
         with self._lock:
-            if self._finalized:
-                raise FinalizedError("the graph is finalized: nothing can be added to it")
-            final = self._node_name(declared.name if name is None else name, scopes)
+            try:
+                if self._finalized:
+                    raise FinalizedError("the graph is finalized: nothing can be added to it")
+                final = self._node_name(declared.name if name is None else name, scopes)
+            except GraphvmError as error:
+                error.located("", source_text(source))
+                raise
             node = _new(Node, (final, declared, ends, after, full, outputs, device, source))
             view = Operation(self, node)
             self._at[final] = len(self._nodes)
@@ -256,7 +260,7 @@ class Graph(Elements, Scoped, CollectionStore, Library):
         raise GraphError(
             f"{tensor.name!r} is a tensor of another graph",
             node=tensor.op._node.signature(),
-            made=ir.source_text(tensor.op._node.source),
+            made=source_text(tensor.op._node.source),
             do="make all that belongs together inside one `with graph.as_default():`",
         )
 
@@ -272,7 +276,7 @@ class Graph(Elements, Scoped, CollectionStore, Library):
         name = name or op.name
         # a name that ends in a slash is taken as it is
         made = name[:-1] if name.endswith("/") else self.unique_name(name, mark_as_used=False)
-        error.located(f"{made} = {op.name}({shown})", ir.source_text(source))
+        error.located(f"{made} = {op.name}({shown})", source_text(source))
 
     def _after(
         self, ends: Sequence[Endpoint], given: Iterable[Any], scopes: Scopes

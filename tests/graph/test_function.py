@@ -73,7 +73,7 @@ def test_parameters_declared_late_come_before_captures(graph: tf.Graph) -> None:
         body.add_arg(tf.int32, [3], "late")
     function = body.finish([y])
     assert [e.node for e in function.params] == ["late", "x"]
-    assert [n.attrs["index"] for n in function.body.nodes if n.op.name == "_Arg"] == [1, 0]
+    assert [n.attrs["index"] for n in function.body.nodes if n.op.name == "_Arg"] == [0, 1]
     verify(graph.ir())
 
 

@@ -126,7 +126,10 @@ class Reader:
         """Declares a parameter: item `index` of the argument `group`."""
         if name in self.made:
             raise GraphError(f"function {self._function!r} has two arguments {name!r}")
-        node = Node(name, lookup("_Arg"), (), (), MappingProxyType(attrs), (type_,))
+        source = self._sources.of(name, self._function) if self._sources else ""
+        node = Node(
+            name, lookup("_Arg"), (), (), MappingProxyType(attrs), (type_,), source=source
+        )
         self.made[name] = self._final[name] = node
         self._args.setdefault(group, []).append(Endpoint(name))
 

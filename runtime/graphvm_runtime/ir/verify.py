@@ -46,9 +46,15 @@ def verify(graph: Graph) -> None:
 
 def violations(graph: Graph) -> Iterator[str]:
     """What is wrong with a graph and its library, one line each, with the number of the rule."""
+    # Signatures first: nodes that call a function are checked against its.
+    broken = [v for function in graph.library.values() for v in _signature(function)]
+    yield from broken
+    if broken:
+        return
     yield from _nodes(graph.nodes, graph.library, "")
     for function in graph.library.values():
-        yield from _function(function, graph.library)
+        where = f", in function {function.name!r}"
+        yield from _nodes(function.body.nodes, graph.library, where)
 
 
 def _nodes(nodes: Sequence[Node], library: Mapping[str, Function], where: str) -> Iterator[str]:
@@ -156,10 +162,9 @@ def _calls(node: Node, library: Mapping[str, Function]) -> Iterator[str]:
                 yield f"V11: {attr} {what} ({shown}), not ({', '.join(d.name for d in wants)})"
 
 
-def _function(function: Function, library: Mapping[str, Function]) -> Iterator[str]:
+def _signature(function: Function) -> Iterator[str]:
     where = f", in function {function.name!r}"
     body = function.body
-    yield from _nodes(body.nodes, library, where)
     args = {n.name: n for n in body.nodes if n.op.name == "_Arg"}
     if [e.node for e in function.params] != sorted(args, key=lambda n: args[n].attrs["index"]):
         yield f"V10: its parameters are not its _Arg nodes in order{where}"
