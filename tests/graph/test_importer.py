@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -226,3 +227,13 @@ def test_loops_of_version_1_come_in(file: tf.GraphDef) -> None:
     graph = imported(file)
     with tf.Session(graph=graph) as session:
         assert session.run("exit:0") == 10
+
+
+def test_the_garbage_collector_works_on_after_an_import(file: tf.GraphDef) -> None:
+    assert gc.isenabled()
+    imported(file)
+    assert gc.isenabled()
+    file.node[1].op = "Nope"
+    with pytest.raises(NotFoundError):
+        imported(file)
+    assert gc.isenabled()

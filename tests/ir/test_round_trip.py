@@ -16,7 +16,7 @@ from graphvm_runtime.ir.verify import verify
 from graphvm_runtime.ir.write import write_graph, write_nodes
 from tests.ir.random_graphs import graphs
 
-often = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+often = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def everything(graph: Graph) -> bytes:
