@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from graphvm_runtime.dtypes import bool_, int32
-from graphvm_runtime.ir.frames import MERGES, PRIMITIVES, Frame
+from graphvm_runtime.ir.frames import ENTERS, MERGES, PRIMITIVES, Frame
 from graphvm_runtime.ir.graph import Endpoint, Node
 from graphvm_runtime.ir.liveness import Join, Liveness, Lives
 from graphvm_runtime.ir.regions import Keep, Raised, Refused
@@ -43,11 +43,12 @@ def raise_conds(
     """
     for name, reason in lives.odd.items():
         report.append(Raised(name, False, reason))
+    order = _Order(work, frame)
     buckets: dict[tuple[Liveness, Endpoint], list[Join]] = {}
     for join in lives.joins.values():
         buckets.setdefault((join.context, join.predicate), []).append(join)
     for (context, pred), joins in sorted(buckets.items(), key=lambda b: -len(b[0][0])):
-        region = _Cond(work, frame, lives, context, pred, queues, keep)
+        region = _Cond(work, frame, lives, context, pred, queues, keep, order)
         for group in region.grouped(joins):
             rest = group
             while rest:
@@ -74,6 +75,41 @@ class _Side:
     control: dict[str, None] = field(default_factory=dict)
 
 
+class _Order:
+    """Ranks of a frame's nodes: those below a node have higher ones.
+
+    Kept in step while regions become nodes, so that what is above what is found nearby.
+    """
+
+    def __init__(self, work: Work, frame: Frame) -> None:
+        self._work = work
+        self._frame = frame
+        self._ranks: dict[str, float] = {}
+        self._sort()
+
+    def _sort(self) -> None:
+        nodes = self._work.in_frame(self._frame)
+        # edges that lead through a loop that was not raised are not seen here
+        whole = not any(n.op.name in ENTERS for n in nodes)
+        self._ranks = {n.name: float(i) for i, n in enumerate(nodes)} if whole else {}
+
+    def rank(self, name: str) -> float:
+        """Rank of a node; the lowest where nothing is known."""
+        return self._ranks.get(name, -1.0)
+
+    def insert(self, name: str, exactly: bool) -> None:
+        """Gives a new node a rank between its sources and its users; `exactly`: it is all new."""
+        if not self._ranks:
+            return
+        low = max((self.rank(s) for s in sources(self._work.nodes[name])), default=-1.0)
+        high = min((self.rank(u) for u in self._work.users[name]), default=low + 1.0)
+        middle = (low + high) / 2
+        if exactly and low < middle < high:
+            self._ranks[name] = middle
+        else:
+            self._sort()
+
+
 class _Cond:
     """All that hangs on one predicate in one context."""
 
@@ -86,7 +122,9 @@ class _Cond:
         pred: Endpoint,
         queues: Queues,
         keep: Keep,
+        order: _Order,
     ) -> None:
+        self.order = order
         self.work = work
         self.frame = frame
         self.lives = lives
@@ -146,12 +184,13 @@ class _Cond:
         if len(joins) == 1:
             return joins
         names = {j.name for j in joins}
+        last = max(self.order.rank(n) for n in names)
         below: set[str] = set()
         seen: set[str] = set()
         pending = [u for n in names for u in self.work.users[n]]
         while pending:
             name = pending.pop()
-            if name in seen:
+            if name in seen or self.order.rank(name) > last:
                 continue
             seen.add(name)
             if name in names:
@@ -460,6 +499,7 @@ class _Cond:
         first = len(merges) + len(indexed)
         self._hand_on(node, extras, first, sides, members)
         self._clear(sides)
+        self.order.insert(node.name, exactly=not extras and not any(s.later for s in sides))
 
     def _hand_on(
         self,
