@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from graphvm_runtime.errors import (
 from graphvm_runtime.protos.worker_pb2 import Failure, Packet, Value
 from graphvm_runtime.trace import Span
 
-INLINE = 1 << 15  # bytes; what is bigger goes in chunks
+INLINE = 1 << 15  # bytes of a value; what is bigger goes in chunks
+TOGETHER = 1 << 20  # bytes of all values of a message; what comes after them goes in chunks
 CHUNK = 1 << 20
 _CHUNK_TAG = 0x1A  # field 3 of Packet, with a length
 _DATA_TAG = 0x22  # field 4 of Chunk, with a length
@@ -55,6 +57,21 @@ class Encoder:
     def __init__(self) -> None:
         self.blobs: list[tuple[int, memoryview]] = []
         self._next = 1
+        self._inline = 0
+
+    def begin(self) -> None:
+        """Begins another message."""
+        self._inline = 0
+
+    def _fits(self, size: int) -> bool:
+        self._inline += size
+        return not size or (size <= INLINE and self._inline <= TOGETHER)
+
+    def _ahead(self, data: memoryview) -> int:
+        number = self._next
+        self._next += 1
+        self.blobs.append((number, data))
+        return number
 
     def fill(self, out: Value, value: Any) -> None:
         """Writes one value.
@@ -80,19 +97,20 @@ class Encoder:
                     "a value that is no tensor cannot leave the process that made it",
                     do="keep what uses it on the same device",
                 )
-            out.text.extend(flat)
+            if self._fits(sum(map(len, flat)) + 8 * len(flat)):
+                out.text.extend(flat)
+            elif flat:
+                lengths = np.fromiter(map(len, flat), "<i8", len(flat))
+                out.blob = self._ahead(memoryview(lengths.tobytes() + b"".join(flat)))
             return
         out.dtype = _number_of(value.dtype)  # type: ignore[assignment]  # a number of the enum
         if sys.byteorder == "big":
             value = value.astype(value.dtype.newbyteorder("<"))
-        if value.nbytes <= INLINE:
+        if self._fits(value.nbytes):
             out.content = value.tobytes()
             return
-        number = self._next
-        self._next += 1
-        out.blob = number
-        flat_bytes = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
-        self.blobs.append((number, memoryview(flat_bytes)))  # type: ignore[arg-type]  # it is one
+        flat_bytes: Any = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+        out.blob = self._ahead(memoryview(flat_bytes))
 
 
 def chunks(number: int, data: memoryview) -> Iterator[bytes]:
@@ -173,24 +191,39 @@ class Decoder:
         """
         shape = tuple(message.dim)
         if message.dtype == _STRING:
-            out = np.empty(math.prod(shape), object)
-            if len(message.text) != out.size:
-                raise DataLossError("a value has the wrong number of strings")
-            out[:] = message.text
-            return out.reshape(shape)
+            return self._strings(message, shape)
         dtype = _type_of(message.dtype)
         try:
             if message.blob:
-                array, have = self._blobs.pop(message.blob, (None, 0))
-                if array is None or have != array.size:
-                    raise DataLossError("a value refers to chunks that did not come")
-                self._held -= array.size
-                return array.view(dtype).reshape(shape)
+                found = self._blob(message.blob).view(dtype).reshape(shape)
+                return found if shape else found[()]
             if not shape:
                 return np.frombuffer(message.content, dtype, 1)[0]
             return np.frombuffer(bytearray(message.content), dtype).reshape(shape)
         except (ValueError, IndexError) as error:
             raise DataLossError(f"a value has the wrong number of bytes: {error}") from error
+
+    def _blob(self, number: int) -> Array:
+        array, have = self._blobs.pop(number, (None, 0))
+        if array is None or have != array.size:
+            raise DataLossError("a value refers to chunks that did not come")
+        self._held -= array.size
+        return array
+
+    def _strings(self, message: Value, shape: tuple[int, ...]) -> Array:
+        out = np.empty(math.prod(shape), object)
+        items: Any = message.text
+        if message.blob:
+            data = self._blob(message.blob)
+            ends = np.cumsum(data[: 8 * out.size].view("<i8")) + 8 * out.size
+            whole = data.tobytes()
+            items = [whole[a:b] for a, b in pairwise([8 * out.size, *ends.tolist()])]
+            if ends.size != out.size or (ends.size and ends[-1] != len(whole)):
+                raise DataLossError("a value has the wrong number of bytes of strings")
+        if len(items) != out.size:
+            raise DataLossError("a value has the wrong number of strings")
+        out[:] = items
+        return out.reshape(shape)
 
     def values(self, messages: Iterable[Value]) -> list[Any]:
         """The values of messages."""

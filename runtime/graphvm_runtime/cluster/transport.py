@@ -267,6 +267,7 @@ class Link:
                 continue
             if item is self:
                 return
+            encoder.begin()
             try:
                 if type(item) is tuple:
                     packet, following = self._tensors(item, encoder)

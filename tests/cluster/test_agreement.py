@@ -1,0 +1,139 @@
+"""A program gives the same on one device and on many, wherever its nodes are put."""
+
+import itertools
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphvm as tf
+from tests.cluster.conftest import TASKS, Cluster
+from tests.cluster.programs import DERIVED, PLAIN, Program
+
+_numbers = itertools.count()
+
+
+def scattered(seed: int) -> Any:
+    """A device function that puts each op somewhere, or nowhere in particular."""
+    chance = random.Random(seed)
+
+    def device(op: Any) -> str:
+        task = chance.choice([*range(TASKS), None])
+        return "" if task is None else f"/job:worker/task:{task}"
+
+    return device
+
+
+def built(program: Program, seed: int) -> tuple[Any, Any, Any, Sequence[Any]]:
+    graph = tf.Graph()
+    with graph.as_default(), tf.name_scope(f"test{next(_numbers)}"):
+        x, n = tf.placeholder(tf.float32, []), tf.placeholder(tf.int32, [])
+        with tf.device(scattered(seed)):
+            return graph, x, n, list(program(x, n))
+
+
+def equal(got: Any, want: Any) -> None:
+    if np.asarray(want).dtype == object:
+        np.testing.assert_array_equal(got, want)
+    else:
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def check(cluster: Cluster, program: Program, seed: int, planned_by: str) -> None:
+    graph, x, n, outputs = built(program, seed)
+    with tf.Session(graph=graph) as here, cluster.session(graph, planned_by) as there:
+        for count in (0, 1, 5):
+            feeds = {x: 0.7, n: count}
+            for got, want in zip(
+                there.run(outputs, feeds), here.run(outputs, feeds), strict=True
+            ):
+                equal(got, want)
+
+
+@pytest.mark.parametrize("program", [*PLAIN, *DERIVED], ids=lambda p: p.__name__)
+def test_scattered_program(cluster: Cluster, program: Program) -> None:
+    check(cluster, program, 0, "master")
+
+
+@pytest.mark.parametrize("cluster", ["loopback"], indirect=True)
+@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("program", [*PLAIN, *DERIVED], ids=lambda p: p.__name__)
+def test_program_scattered_otherwise(cluster: Cluster, program: Program, seed: int) -> None:
+    check(cluster, program, seed, "master")
+
+
+@pytest.mark.parametrize("program", [*PLAIN, *DERIVED[:2]], ids=lambda p: p.__name__)
+def test_scattered_program_planned_by_the_client(cluster: Cluster, program: Program) -> None:
+    check(cluster, program, 7, "client")
+
+
+def test_alternating_loop_and_its_gradient(cluster: Cluster) -> None:
+    """Promise 13: only what crosses is sent, and numbers are those of one process."""
+    graph = tf.Graph()
+    first, second = "/job:worker/task:0", "/job:worker/task:1"
+    with graph.as_default():
+        n, start = tf.placeholder(tf.int32, []), tf.placeholder(tf.float32, [])
+
+        def body(i: Any, y: Any) -> Any:
+            with tf.device(second):
+                half = tf.sin(y) * 0.5
+            with tf.device(first):
+                return i + 1, half + 1.0
+
+        with tf.device(first):
+            end = tf.while_loop(lambda i, y: i < n, body, (tf.constant(0), start))[1]
+        (slope,) = tf.gradients(end, [start], colocate_gradients_with_ops=True)
+    with tf.Session(graph=graph) as here, cluster.session(graph) as there:
+        feeds = {n: 50, start: 0.3}
+        equal(there.run([end, slope], feeds), here.run([end, slope], feeds))
+        stats = there.stats(end, [n, start])
+        # the predicate and y one way, the half the other
+        assert stats["shares"] == 2
+        assert stats["sends"] == 3
+
+
+@pytest.mark.parametrize("planned_by", ["master", "client"])
+def test_big_tensors_travel_in_chunks(cluster: Cluster, planned_by: str) -> None:
+    graph = tf.Graph()
+    big = np.arange(3_000_000, dtype=np.float32)
+    with graph.as_default():
+        with tf.device("/job:worker/task:0"):
+            fed = tf.placeholder(tf.float32, [None])
+            constant = tf.constant(big[:100_000])
+        with tf.device("/job:worker/task:1"):
+            doubled = fed * 2.0 + tf.reduce_sum(constant)
+        with tf.device("/job:worker/task:2"):
+            again = doubled + 1.0
+    with cluster.session(graph, planned_by) as session:
+        got = session.run([again, doubled], {fed: big})
+        want = big * 2.0 + np.sum(big[:100_000])
+        np.testing.assert_allclose(got[1], want, rtol=1e-6)
+        np.testing.assert_allclose(got[0], want + 1.0, rtol=1e-6)
+        got[0][0] = -1  # the caller's own
+
+
+def test_variables_outlive_sessions(cluster: Cluster) -> None:
+    if type(cluster).__name__ == "LoopbackCluster":
+        pytest.skip("its sessions share workers, not servers")
+    graph = tf.Graph()
+    with graph.as_default(), tf.device("/job:worker/task:1"):
+        v = tf.Variable(1.0, name="outlives")
+        more = tf.assign_add(v, 1.0)
+    with cluster.session(graph) as session:
+        session.run(v.initializer)
+        session.run(more)
+    with cluster.session(graph) as session:
+        assert session.run(more) == 3.0
+
+
+def test_runs_go_on_at_the_same_time(cluster: Cluster) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    graph, x, n, outputs = built(PLAIN[1], 3)
+    here, there = tf.Session(graph=graph), cluster.session(graph)
+    with here, there, ThreadPoolExecutor(4) as pool:
+        jobs = [(k, pool.submit(there.run, outputs, {x: 0.1 * k, n: k % 5})) for k in range(24)]
+        for k, job in jobs:
+            equal(job.result(60), here.run(outputs, {x: 0.1 * k, n: k % 5}))
