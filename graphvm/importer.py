@@ -195,8 +195,13 @@ def _check_input_map(message: GraphDef, names: set[str], inputs: Mapping[str, An
         )
 
 
-def _renaming(graph: Graph, names: set[str], scope: str) -> Callable[[str], str]:
-    """Final names: inside the scope, with a suffix where the graph has the name already."""
+def _renaming(graph: Graph, names: set[str], scope: str) -> Callable[[str], str] | None:
+    """Final names: inside the scope, with a suffix where the graph has the name already.
+
+    None where all names stay as they are.
+    """
+    if not scope and not graph.version:
+        return None
     given: dict[str, str] = {}
 
     def rename(name: str) -> str:

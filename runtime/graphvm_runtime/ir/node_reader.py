@@ -106,7 +106,8 @@ class Reader:
         self._all: dict[str, int] = {}  # positions of the nodes of the file
         # whether inputs need a closer look than at the names of nodes
         self._special = bool(function) or bool(mapped.ends)
-        self._final: dict[str, Node] = {}
+        # nodes by their final name
+        self._final: dict[str, Node] = {} if rename is not None else self.made
         self._args: dict[str, list[Endpoint]] = {}
         self._results_of: dict[str, list[tuple[str, int]]] = {}  # of calls by name
         self._shared: dict[tuple[Any, ...], _Shared] = {}
@@ -127,9 +128,7 @@ class Reader:
         if name in self.made:
             raise GraphError(f"function {self._function!r} has two arguments {name!r}")
         source = self._sources.of(name, self._function) if self._sources else ""
-        node = Node(
-            name, lookup("_Arg"), (), (), MappingProxyType(attrs), (type_,), source=source
-        )
+        node = Node(name, lookup("_Arg"), (), (), MappingProxyType(attrs), (type_,), source=source)
         self.made[name] = self._final[name] = node
         self._args.setdefault(group, []).append(Endpoint(name))
 
@@ -206,8 +205,8 @@ class Reader:
         )
         if self._place is not None:
             node = self._place(node)
-        self.made[name] = node
         self._final[final] = node
+        self.made[name] = node
         return node
 
     def _after(self, name: str) -> str:
