@@ -1,6 +1,7 @@
-"""Switches that scripts for TensorFlow 2's compatibility module begin with.
+"""Switches that scripts begin with.
 
-GraphVM has graph mode only, and functional control flow only, so there is nothing to switch.
+Those of TensorFlow 2's compatibility module change nothing: GraphVM has graph mode only, and
+functional control flow only. The kind of variables by default can be chosen.
 """
 
 from __future__ import annotations
@@ -8,9 +9,12 @@ from __future__ import annotations
 __all__ = [
     "disable_control_flow_v2",
     "disable_eager_execution",
+    "disable_resource_variables",
     "disable_v2_behavior",
     "enable_control_flow_v2",
+    "enable_resource_variables",
     "executing_eagerly",
+    "resource_variables_enabled",
 ]
 
 
@@ -48,3 +52,30 @@ def executing_eagerly() -> bool:
     Source: `tf.executing_eagerly`.
     """
     return False
+
+
+_by_default = {"resource": True}
+
+
+def enable_resource_variables() -> None:
+    """Makes resource variables the default, as they are from the start.
+
+    Source: `tf.compat.v1.enable_resource_variables`.
+    """
+    _by_default["resource"] = True
+
+
+def disable_resource_variables() -> None:
+    """Makes reference variables the default, as they were in TensorFlow 1.
+
+    Source: `tf.compat.v1.disable_resource_variables`.
+    """
+    _by_default["resource"] = False
+
+
+def resource_variables_enabled() -> bool:
+    """Whether resource variables are the default.
+
+    Source: `tf.compat.v1.resource_variables_enabled`.
+    """
+    return _by_default["resource"]

@@ -9,15 +9,13 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeAlias
 
 from graphvm import initializers
+from graphvm.behavior import resource_variables_enabled
 from graphvm.collections import GraphKeys
 from graphvm.graph import Graph, get_default_graph
 from graphvm.scopes import init_scope
 from graphvm.source import here
 from graphvm.tensor_shape import TensorShape
-from graphvm.variables import (
-    Variable,
-    resource_variables_enabled,
-)
+from graphvm.variables import Variable
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError

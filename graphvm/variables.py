@@ -7,10 +7,11 @@ A variable is a resource (a handle, and operations that read and write behind it
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from weakref import WeakKeyDictionary
 
+from graphvm.behavior import resource_variables_enabled
 from graphvm.collections import GraphKeys
 from graphvm.conversion import (
     TensorLike,
@@ -22,7 +23,7 @@ from graphvm.conversion import (
 from graphvm.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm.initial_values import guarded
 from graphvm.ops import overloads, state
-from graphvm.ops.control_flow import cond, group, no_op
+from graphvm.ops.control_flow import cond
 from graphvm.scopes import init_scope
 from graphvm.source import here
 from graphvm.stacks import SESSIONS
@@ -33,40 +34,7 @@ from graphvm_runtime.errors import GraphError, ShapeError
 if TYPE_CHECKING:
     from graphvm_runtime.protos.variable_pb2 import VariableDef
 
-__all__ = [
-    "RefVariable", "Variable", "all_variables", "disable_resource_variables",
-    "enable_resource_variables", "global_variables", "global_variables_initializer",
-    "initialize_all_variables", "local_variables", "local_variables_initializer",
-    "model_variables", "moving_average_variables", "resource_variables_enabled",
-    "trainable_variables", "variables_initializer",
-]  # fmt: skip
-
-_by_default = {"resource": True}
-
-
-def enable_resource_variables() -> None:
-    """Makes resource variables the default, as they are from the start.
-
-    Source: `tf.compat.v1.enable_resource_variables`.
-    """
-    _by_default["resource"] = True
-
-
-def disable_resource_variables() -> None:
-    """Makes reference variables the default, as they were in TensorFlow 1.
-
-    Source: `tf.compat.v1.disable_resource_variables`.
-    """
-    _by_default["resource"] = False
-
-
-def resource_variables_enabled() -> bool:
-    """Whether resource variables are the default.
-
-    Source: `tf.compat.v1.resource_variables_enabled`.
-    """
-    return _by_default["resource"]
-
+__all__ = ["RefVariable", "Variable"]
 
 class Variable:
     """State of a session that a graph reads and writes.
@@ -118,7 +86,7 @@ class Variable:
         if message is not None:
             wanted = message.is_resource
         elif wanted is None:
-            wanted = _by_default["resource"]
+            wanted = resource_variables_enabled()
         return object.__new__(Variable if wanted else RefVariable)
 
     def __init__(
@@ -609,138 +577,3 @@ register_tensor_conversion_function(Variable, _variable_to_tensor)
 # what users see is __init__, not the choice of a kind
 Variable.__signature__ = inspect.signature(Variable.__init__)  # type: ignore[attr-defined]
 overloads.install(Variable, lambda variable: variable.value())
-
-
-def _listed(key: str, scope: str | None) -> list[Variable]:
-    return get_default_graph().get_collection(key, scope)
-
-
-def global_variables(scope: str | None = None) -> list[Variable]:
-    """Variables of the default graph that are saved and shared.
-
-    Args:
-        scope: a regular expression that the names start with.
-
-    Returns:
-        The collection GLOBAL_VARIABLES.
-
-    Source: `tf.compat.v1.global_variables`.
-    """
-    return _listed(GraphKeys.GLOBAL_VARIABLES, scope)
-
-
-def all_variables() -> list[Variable]:
-    """Old name of `global_variables`.
-
-    Returns:
-        See `global_variables`.
-
-    Source: `tf.compat.v1.all_variables`.
-    """
-    return global_variables()
-
-
-def local_variables(scope: str | None = None) -> list[Variable]:
-    """Variables of the default graph that belong to one process and are not saved.
-
-    Args:
-        scope: a regular expression that the names start with.
-
-    Returns:
-        The collection LOCAL_VARIABLES.
-
-    Source: `tf.compat.v1.local_variables`.
-    """
-    return _listed(GraphKeys.LOCAL_VARIABLES, scope)
-
-
-def model_variables(scope: str | None = None) -> list[Variable]:
-    """Variables of the default graph that inference needs.
-
-    Args:
-        scope: a regular expression that the names start with.
-
-    Returns:
-        The collection MODEL_VARIABLES.
-
-    Source: `tf.compat.v1.model_variables`.
-    """
-    return _listed(GraphKeys.MODEL_VARIABLES, scope)
-
-
-def moving_average_variables(scope: str | None = None) -> list[Variable]:
-    """Variables of the default graph of which moving averages are kept.
-
-    Args:
-        scope: a regular expression that the names start with.
-
-    Returns:
-        The collection MOVING_AVERAGE_VARIABLES.
-
-    Source: `tf.compat.v1.moving_average_variables`.
-    """
-    return _listed(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
-
-
-def trainable_variables(scope: str | None = None) -> list[Variable]:
-    """Variables of the default graph that optimizers change.
-
-    Args:
-        scope: a regular expression that the names start with.
-
-    Returns:
-        The collection TRAINABLE_VARIABLES.
-
-    Source: `tf.compat.v1.trainable_variables`.
-    """
-    return _listed(GraphKeys.TRAINABLE_VARIABLES, scope)
-
-
-def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
-    """An operation that gives variables their initial values.
-
-    Args:
-        var_list: the variables.
-        name: name of the operation.
-
-    Returns:
-        A NoOp that runs after all the initializers.
-
-    Source: `tf.compat.v1.variables_initializer`.
-    """
-    if not var_list:
-        return no_op(name)
-    return group(*[v.initializer for v in var_list], name=name)
-
-
-def global_variables_initializer() -> Operation:
-    """An operation that gives all global variables their initial values.
-
-    Returns:
-        See `variables_initializer`.
-
-    Source: `tf.compat.v1.global_variables_initializer`.
-    """
-    return variables_initializer(global_variables())
-
-
-def initialize_all_variables() -> Operation:
-    """Old name of `global_variables_initializer`.
-
-    Returns:
-        See `variables_initializer`.
-
-    Source: `tf.compat.v1.initialize_all_variables`.
-    """
-    return global_variables_initializer()
-
-
-def local_variables_initializer() -> Operation:
-    """An operation that gives all local variables their initial values.
-
-    Returns:
-        See `variables_initializer`.
-
-    Source: `tf.compat.v1.local_variables_initializer`.
-    """
-    return variables_initializer(local_variables())

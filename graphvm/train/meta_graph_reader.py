@@ -12,7 +12,8 @@ from graphvm.collections import GraphKeys
 from graphvm.graph import Graph, get_default_graph
 from graphvm.importer import import_graph_def
 from graphvm.train.saver import Saver
-from graphvm.variables import Variable, global_variables
+from graphvm.variable_collections import global_variables
+from graphvm.variables import Variable
 from graphvm_runtime.errors import DataLossError, NotFoundError
 from graphvm_runtime.protos.meta_graph_pb2 import CollectionDef, MetaGraphDef
 from graphvm_runtime.protos.variable_pb2 import VariableDef

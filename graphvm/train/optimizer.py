@@ -17,8 +17,9 @@ from graphvm.ops.state import assign_add
 from graphvm.scopes import init_scope, name_scope
 from graphvm.source import here
 from graphvm.transforms import gradients
+from graphvm.variable_collections import trainable_variables
 from graphvm.variable_scope import variable_scope
-from graphvm.variables import RefVariable, Variable, trainable_variables
+from graphvm.variables import RefVariable, Variable
 from graphvm_runtime.errors import DTypeError, GraphError, clipped
 
 __all__ = ["Optimizer"]

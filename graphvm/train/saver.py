@@ -17,7 +17,8 @@ from graphvm.ops.state import assign
 from graphvm.train.checkpoints import remove_checkpoint, update_checkpoint_state
 from graphvm.train.meta_graph import export_meta_graph
 from graphvm.train.steps import global_step as step_number
-from graphvm.variables import RefVariable, Variable, global_variables
+from graphvm.variable_collections import global_variables
+from graphvm.variables import RefVariable, Variable
 from graphvm_runtime import dtypes
 from graphvm_runtime.checkpoint import checkpoint_exists
 from graphvm_runtime.errors import GraphError
