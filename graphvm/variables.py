@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RefVariable", "Variable"]
 
+
 class Variable:
     """State of a session that a graph reads and writes.
 
