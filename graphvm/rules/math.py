@@ -38,9 +38,23 @@ def _out(site: Site) -> Tensor:
     return site.outputs[0]
 
 
-def _by_gradient_op(op: str) -> Callable[[Site, Tensor], Sequence[Tensor]]:
-    """Reverse by an op that takes the output and the cotangent."""
+def _by_gradient_op(
+    op: str, conjugates: bool = False
+) -> Callable[[Site, Tensor], Sequence[Tensor]]:
+    """Reverse by an op that takes the output and the cotangent; some conjugate it themselves."""
+    if conjugates:
+        return lambda site, g: (node(op, (_out(site), g)),)
     return lambda site, g: (node(op, (conj(_out(site)), g)),)
+
+
+def _squared_difference(site: Site, g: Tensor) -> Cotangents:
+    """TensorFlow conjugates nothing here: of complex numbers it takes the squared distance."""
+    x, y = site.wanted
+    change = mul(mul(constant(2, g), g), sub(_x(site), _y(site)))
+    return (
+        reduced_like(change, site, 0) if x else None,
+        reduced_like(neg(change), site, 1) if y else None,
+    )
 
 
 # -- sums ------------------------------------------------------------------------------------
@@ -243,6 +257,7 @@ TABLE: Mapping[str, Rule] = {
     "Sub": Linear(_sub, apply=_apply_sum),
     "AddN": Linear(_add_n, apply=_apply_add_n),
     "Neg": Linear(lambda site, g: (neg(g),)),
+    "Conj": Linear(lambda site, g: (conj(g),)),
     "Mul": Bilinear(_mul_x, _mul_y),
     "MatMul": Bilinear(_matmul_a, _matmul_b),
     "BatchMatMulV2": Bilinear(_batch_x, _batch_y),
@@ -260,10 +275,11 @@ TABLE: Mapping[str, Rule] = {
     "SquaredDifference": Elementwise(
         lambda s: mul(constant(2, _x(s)), sub(_x(s), _y(s))),
         lambda s: mul(constant(-2, _x(s)), sub(_x(s), _y(s))),
+        reverse=_squared_difference,
     ),
     "Sqrt": Elementwise(
         lambda s: node("SqrtGrad", (_out(s), node("OnesLike", (_out(s),)))),
-        reverse=_by_gradient_op("SqrtGrad"),
+        reverse=_by_gradient_op("SqrtGrad", conjugates=True),
     ),
     "SqrtGrad": Elementwise(
         lambda s: neg(node("RealDiv", (_out(s), _x(s)))),
@@ -272,7 +288,7 @@ TABLE: Mapping[str, Rule] = {
     ),
     "Rsqrt": Elementwise(
         lambda s: node("RsqrtGrad", (_out(s), node("OnesLike", (_out(s),)))),
-        reverse=_by_gradient_op("RsqrtGrad"),
+        reverse=_by_gradient_op("RsqrtGrad", conjugates=True),
     ),
     "RsqrtGrad": Elementwise(
         lambda s: mul(mul(constant(-1.5, _y(s)), _y(s)), node("Square", (_x(s),))),

@@ -190,6 +190,7 @@ EXACT_DIVISION = (Wrong(given(ints(1, 2), ints(1, 0)), "", "division by zero"),)
 ELEMENTWISE = (
     Row("Neg", unary(), each(lambda x: -x)),
     Row("Abs", unary(), each(abs)),
+    Row("Conj", unary(), each(lambda x: x.conjugate()), types=dtypes.COMPLEX),
     Row("Sign", unary(), each(sign)),
     Row(
         "Reciprocal", unary(0.5, 4.0), each(lambda x: divided(1.0, x)),

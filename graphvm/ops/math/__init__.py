@@ -32,6 +32,7 @@ from graphvm.ops.math.comparison import (
 )
 from graphvm.ops.math.elementwise import (
     abs,
+    conj,
     cos,
     exp,
     log,
@@ -76,6 +77,7 @@ __all__ = [
     "add_n",
     "argmax",
     "cast",
+    "conj",
     "cos",
     "cumprod",
     "div",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from graphvm.conversion import TensorLike, output
+from graphvm.conversion import TensorLike, convert_to_tensor, output
 from graphvm.graph import Tensor
+from graphvm_runtime.dtypes import variant
+from graphvm_runtime.errors import DTypeError
 
 __all__ = [
-    "abs", "cos", "exp", "log", "negative", "reciprocal", "rsqrt", "sigmoid", "sign", "sin",
+    "abs", "conj", "cos", "exp", "log", "negative", "reciprocal", "rsqrt", "sigmoid", "sign", "sin",
     "sqrt", "square", "tanh",
 ]  # fmt: skip
 
@@ -81,6 +83,29 @@ def log(x: TensorLike, name: str | None = None) -> Tensor:
     Source: TF op `Log`.
     """
     return output("Log", (x,), None, name)
+
+
+def conj(x: TensorLike, name: str | None = None) -> Tensor:
+    """Complex conjugate of each element; real numbers stay as they are.
+
+    Args:
+        x: numeric, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`; `x` itself where it is real.
+
+    Raises:
+        DTypeError: `x` is not numeric.
+
+    Source: TF op `Conj`, `tf.math.conj`.
+    """
+    tensor = convert_to_tensor(x)
+    if tensor.dtype.is_complex or tensor.dtype is variant:
+        return output("Conj", (tensor,), None, name)
+    if tensor.dtype.is_floating or tensor.dtype.is_integer:
+        return tensor
+    raise DTypeError(f"conj takes numbers, not {tensor.dtype.name}")
 
 
 def negative(x: TensorLike, name: str | None = None) -> Tensor:

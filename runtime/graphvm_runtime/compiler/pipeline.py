@@ -21,6 +21,7 @@ from graphvm_runtime.compiler.passes.nonstrict import NonStrict
 from graphvm_runtime.compiler.passes.prune import Prune
 from graphvm_runtime.compiler.passes.raise_ import RaiseControlFlow
 from graphvm_runtime.compiler.passes.simplify import Simplify
+from graphvm_runtime.compiler.passes.streams import NameStreams
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import GraphvmError, PassError
 from graphvm_runtime.ir.graph import Graph
@@ -44,7 +45,8 @@ class Pass(Protocol):
 Hook = Callable[[int, str, Graph], None]
 
 ALWAYS: tuple[Pass, ...] = (
-    CutFeeds(), Infer(), Dereference(), RaiseControlFlow(), Materialise(), NonStrict(),
+    CutFeeds(),
+    NameStreams(), Infer(), Dereference(), RaiseControlFlow(), Materialise(), NonStrict(),
 )  # fmt: skip
 OPTIMISING: tuple[Pass, ...] = (
     Inline(), Infer(always=True), Fold(), Simplify(), CommonSubexpressions(), Prune(),

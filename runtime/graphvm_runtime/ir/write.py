@@ -23,7 +23,7 @@ __all__ = [
 
 # Attributes of our own that mean nothing outside; TensorFlow's own ones (`_class`) are kept.
 INTERNAL_ATTRS = frozenset(
-    ("_handle_type", "_family", "_order", "_counter", "_trips", "_output_shapes")
+    ("_handle_type", "_family", "_order", "_counter", "_trips", "_output_shapes", "_path")
 )
 _ARG_ATTRS = frozenset(("T", "index", "_output_shapes", "_handle_type"))
 

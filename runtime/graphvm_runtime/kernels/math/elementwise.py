@@ -33,6 +33,7 @@ ufunc("Sin", np.sin)
 ufunc("Cos", np.cos)
 ufunc("Tanh", np.tanh)
 ufunc("LogicalNot", np.logical_not, "~{0}")
+ufunc("Conj", np.conjugate)
 ufunc("LogicalAnd", np.logical_and, "{0} & {1}")
 ufunc("LogicalOr", np.logical_or, "{0} | {1}")
 
@@ -109,10 +110,10 @@ def _sign(node: Node) -> Kernel:
 
 
 def _checked(function: Callable[..., Any]) -> Kernel:
-    """An integer division that refuses zero."""
+    """An integer division that refuses zero, unless there is nothing to divide."""
 
     def call(x: Array, y: Array) -> Any:
-        if not (y.all() if y.ndim else y):
+        if not (y.all() if y.ndim else y) and x.size:
             raise InvalidArgumentError(ZERO_DIVISION)
         return function(x, y)
 

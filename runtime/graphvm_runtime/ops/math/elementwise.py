@@ -10,10 +10,12 @@ from graphvm_runtime.dtypes import (
     NUMBERS,
     REALS,
     SIGNED,
+    complex64,
     int32,
     int64,
     string,
     uint8,
+    variant,
 )  # fmt: skip
 from graphvm_runtime.errors import ShapeError
 from graphvm_runtime.ops.registry import ShapeContext, Value, boolean, define, types
@@ -40,6 +42,8 @@ COMPARISON = "x: T, y: T -> z: bool"
 
 # ----------------------------------------------------------------------------- one number at a time
 
+define("Conj", "input: T -> output: T", {"T": types(*COMPLEX, variant, default=complex64)},
+       shape=unchanged)  # fmt: skip
 define("Neg", UNARY, {"T": SIGNED_NUMBERS}, shape=unchanged, value=computed(lambda x: -x))
 define("Abs", UNARY, {"T": SIGNED_REALS}, shape=unchanged, value=computed(abs))
 define("Sign", UNARY, {"T": SIGNED_NUMBERS}, shape=unchanged)
