@@ -20,6 +20,8 @@ from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.device_spec import DeviceSpec
 from graphvm_runtime.ir.graph import Endpoint, Graph
 
+__all__ = ["Share", "partition"]
+
 
 class Share(NamedTuple):
     """What one device runs.
