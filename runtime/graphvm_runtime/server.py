@@ -114,12 +114,13 @@ class Server:
         self.worker = LocalWorker(self.name, self.resources, self._threads, policy)
         handler = TaskHandler(self.worker, serves=True)
         addresses = {task_name(j, i): a for j, tasks in cluster.items() for i, a in tasks.items()}
-        self._grpc = grpc.server(
+        self._ended = threading.Event()
+        face = grpc.server(
             self._threads,  # type: ignore[arg-type]  # any Executor will do
             options=options(self.limits),
             maximum_concurrent_rpcs=_STREAMS,
         )
-        self.address = self._listen(address)
+        self.address = self._listen(face, address)
         addresses[self.name] = self.address
         self.hub = Hub(self.name, addresses, handler, self._threads, self.limits, self.safety.keys)
         handler.hub = self.hub
@@ -127,7 +128,7 @@ class Server:
         self._lock = threading.Lock()
         self._clients: set[_Client] = set()
         self._stopped = False
-        self._grpc.add_generic_rpc_handlers((
+        face.add_generic_rpc_handlers((
             grpc.method_handlers_generic_handler("graphvm.WorkerService", {
                 "Link": grpc.stream_stream_rpc_method_handler(self.hub.accept),
                 "GetStatus": grpc.unary_unary_rpc_method_handler(
@@ -138,6 +139,8 @@ class Server:
                 "Session": grpc.stream_stream_rpc_method_handler(self._session),
             }),
         ))  # fmt: skip
+        # None once it is stopped, since it keeps files open as long as it lives
+        self._grpc: grpc.Server | None = face
 
     @property
     def target(self) -> str:
@@ -146,11 +149,12 @@ class Server:
 
     def start(self) -> None:
         """Begins to serve."""
-        self._grpc.start()
+        if self._grpc is not None:
+            self._grpc.start()
 
     def join(self, timeout: float | None = None) -> bool:
         """Waits until the server is stopped; whether it was, where there is a timeout."""
-        return not self._grpc.wait_for_termination(timeout)
+        return self._ended.wait(timeout)
 
     def stop(self) -> None:
         """Ends all sessions, steps and streams."""
@@ -164,23 +168,25 @@ class Server:
             client.end(error)
         self.worker.close(error)
         self.hub.close(error)
-        self._grpc.stop(None).wait(5)
+        if self._grpc is not None:
+            self._grpc.stop(None).wait(5)
+            self._grpc = None
         self._threads.shutdown()
+        self._ended.set()
 
-    def _listen(self, address: str) -> str:
+    def _listen(self, face: grpc.Server, address: str) -> str:
         """Binds the address; gives it with its port, which may have been 0."""
         bound = address
         if not is_local(address):
             bound = "[::]:" + address.rpartition(":")[2]
+        reason = "no port"
         try:
             if self.safety.keys is None:
-                port = self._grpc.add_insecure_port(bound)
+                port = face.add_insecure_port(bound)
             else:
-                port = self._grpc.add_secure_port(bound, self.safety.keys.of_server())
+                port = face.add_secure_port(bound, self.safety.keys.of_server())
         except RuntimeError as error:
             port, reason = 0, str(error)
-        else:
-            reason = "no port"
         if not port:
             self._threads.shutdown()
             raise UnavailableError(
@@ -240,7 +246,7 @@ class _Client(Handler):
     def end(self, error: GraphvmError) -> None:
         """Ends the session."""
         if self.link is not None:
-            self.link.close(error)
+            self.link.close(error, tell=True)
 
     def called(self, link: Link, packet: Packet) -> bool:
         """See `Handler`."""
@@ -382,9 +388,9 @@ def _nothing(reply: Reply, encoder: Encoder) -> None:
     """An answer that says no more than that all is well."""
 
 
-def addresses_of(cluster: Mapping[str, Collection[str] | Mapping[int, str]]) -> dict[
-    str, dict[int, str]
-]:
+def addresses_of(
+    cluster: Mapping[str, Collection[str] | Mapping[int, str]],
+) -> dict[str, dict[int, str]]:
     """A cluster with its tasks by number, from lists or mappings of addresses."""
     return {
         job: dict(tasks) if isinstance(tasks, Mapping) else dict(enumerate(tasks))

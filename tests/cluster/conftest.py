@@ -143,6 +143,9 @@ class ProcessesCluster(AddressedCluster):
         )
 
     def restart(self, task: int) -> None:
+        before = self.processes[task].stdout
+        assert before is not None
+        before.close()
         self.processes[task] = self.start(task)
         stdout = self.processes[task].stdout
         assert stdout is not None

@@ -46,9 +46,7 @@ def check(cluster: Cluster, program: Program, seed: int, planned_by: str) -> Non
     with tf.Session(graph=graph) as here, cluster.session(graph, planned_by) as there:
         for count in (0, 1, 5):
             feeds = {x: 0.7, n: count}
-            for got, want in zip(
-                there.run(outputs, feeds), here.run(outputs, feeds), strict=True
-            ):
+            for got, want in zip(there.run(outputs, feeds), here.run(outputs, feeds), strict=True):
                 equal(got, want)
 
 

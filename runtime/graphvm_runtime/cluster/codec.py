@@ -287,4 +287,3 @@ def fill_spans(out: Any, spans: Iterable[Span], task: str) -> None:
 def spans_of(messages: Iterable[Any]) -> list[Span]:
     """The spans that messages stand for."""
     return [Span(m.node, m.op, m.start, m.end, m.thread, m.task) for m in messages]
-

@@ -29,10 +29,7 @@ class Packed:
 
     def __init__(self, nodes: Sequence[Node], library: Mapping[str, Function]) -> None:
         self.constants: dict[_Key, Any] = {}
-        light = {
-            name: _with(f, self._light(name, f.body.nodes))
-            for name, f in library.items()
-        }
+        light = {name: _with(f, self._light(name, f.body.nodes)) for name, f in library.items()}
         message = write_nodes(self._light("", nodes), light)
         self._restore_shapes(message)
         self._bytes = np.frombuffer(message.SerializeToString(), np.uint8)
@@ -97,15 +94,12 @@ def unpacked(
     if constants:
         nodes = _heavy("", nodes, constants)
         library = {
-            name: _with(f, _heavy(name, f.body.nodes, constants))
-            for name, f in library.items()
+            name: _with(f, _heavy(name, f.body.nodes, constants)) for name, f in library.items()
         }
     return nodes, library
 
 
-def _heavy(
-    function: str, nodes: Sequence[Node], constants: Mapping[_Key, Any]
-) -> list[Node]:
+def _heavy(function: str, nodes: Sequence[Node], constants: Mapping[_Key, Any]) -> list[Node]:
     out = []
     for node in nodes:
         value = constants.get((function, node.name))

@@ -118,7 +118,8 @@ def dial(
     """
     settings = options(limits)
     channel = (
-        grpc.insecure_channel(address, settings) if keys is None
+        grpc.insecure_channel(address, settings)
+        if keys is None
         else grpc.secure_channel(address, keys.of_client(), settings)
     )
     link = Link(handler, threads, limits, hello, hello.expects)
@@ -129,14 +130,7 @@ def dial(
         channel.close()
         raise
 
-    def ended() -> None:
-        try:
-            # gRPC joins threads of its own here, and this may be one of them
-            threads.start(channel.close)
-        except RuntimeError:
-            channel.close()
-
-    link.on_closed = ended
+    link.on_closed = channel.close
     link.read(stream)
     if not link.greeted.wait(max(patience, limits.connect / 2)):
         link.close(UnavailableError(
@@ -268,7 +262,7 @@ class Hub:
             self._closed = True
             links = list(self._all)
         for link in links:
-            link.close(error)
+            link.close(error, tell=error is not None)
 
 
 class _Links:

@@ -177,8 +177,11 @@ class TaskHandler(Handler):
         kind = packet.WhichOneof("kind")
         number = packet.id
         if not self._serves or kind not in ("register_graph", "run_graph", "cleanup_session"):
-            link.refuse(number, PermissionDeniedError(
-                f"{self._worker.task} does not take calls of kind {kind}"), self._worker.task)
+            link.refuse(
+                number,
+                PermissionDeniedError(f"{self._worker.task} does not take calls of kind {kind}"),
+                self._worker.task,
+            )
             return False
         if kind == "cleanup_session":
             self._worker.cleanup(packet.cleanup_session.session)

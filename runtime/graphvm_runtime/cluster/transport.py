@@ -157,6 +157,7 @@ class Link:
         self.last_call = 0  # highest number of a call that came
         self._out: SimpleQueue[Any] = SimpleQueue()
         self._urgent: deque[bytes] = deque()
+        self._sent = threading.Event()
         self._out.put(Packet(hello=hello).SerializeToString())
         self._lock = threading.Lock()
         self._calls: dict[int, Answer] = {}
@@ -179,7 +180,8 @@ class Link:
         self._out.put(build)
 
     def call(
-        self, build: Callable[[Packet, Encoder], None],
+        self,
+        build: Callable[[Packet, Encoder], None],
         callback: Callable[[Answer], None] | None = None,
     ) -> tuple[int, Answer]:
         """Calls the other side.
@@ -266,6 +268,9 @@ class Link:
                 item = None
                 continue
             if item is self:
+                while self._urgent:
+                    yield self._urgent.popleft()
+                self._sent.set()
                 return
             encoder.begin()
             try:
@@ -338,6 +343,9 @@ class Link:
                         handler.tensors(self, step, each.channel, each.sequence, value)
                 elif kind == "reply":
                     reply = packet.reply
+                    if not packet.id:  # a farewell
+                        self.close(error_of(reply.failure))
+                        return
                     if reply.HasField("failure"):
                         self._finish(packet.id, None, error_of(reply.failure))
                     else:
@@ -357,7 +365,7 @@ class Link:
                         return
             self.close(UnavailableError(f"{self._name()} ended the connection", task=self.peer))
         except GraphvmError as error:
-            self.close(error)
+            self.close(error, tell=True)
         except Exception as error:
             self.close(_broken(self._name(), self.peer, error))
 
@@ -384,8 +392,13 @@ class Link:
         if answer is not None:
             answer.finish(value, error)
 
-    def close(self, error: GraphvmError | None = None) -> None:
-        """Ends the stream; calls that wait for an answer get the error."""
+    def close(self, error: GraphvmError | None = None, tell: bool = False) -> None:
+        """Ends the stream; calls that wait for an answer get the error.
+
+        Args:
+            error: why.
+            tell: tell the other side too.
+        """
         error = error or CancelledError("the connection was closed")
         with self._lock:
             if self.error is not None:
@@ -393,12 +406,28 @@ class Link:
             self.error = error
             calls = list(self._calls.values())
             self._calls.clear()
+        if tell:
+            packet = Packet()
+            fill_failure(packet.reply.failure, error)
+            self._urgent.append(packet.SerializeToString())
         self._out.put(self)
         self.greeted.set()
-        self.on_closed()
+        # gRPC's objects keep files open as long as they live
+        self._incoming = iter(())
+        on_closed, self.on_closed = self.on_closed, lambda: None
+        try:
+            self._threads.start(self._part, on_closed, tell)
+        except RuntimeError:
+            on_closed()
         for answer in calls:
             answer.finish(None, error)
         self._handler.lost(self, error)
+
+    def _part(self, on_closed: Callable[[], None], told: bool) -> None:
+        """Lets gRPC go, on a thread that is none of its own; a farewell gets a moment to leave."""
+        if told:
+            self._sent.wait(1.0)
+        on_closed()
 
 
 def _broken(name: str, peer: str, error: Exception) -> GraphvmError:

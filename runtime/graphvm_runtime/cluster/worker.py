@@ -241,9 +241,7 @@ class LocalWorker:
         """Number of steps that run, or for which values have come."""
         return len(self._running)
 
-    def register(
-        self, session: int, graph: Graph, request: Request, owner: Hashable = None
-    ) -> int:
+    def register(self, session: int, graph: Graph, request: Request, owner: Hashable = None) -> int:
         """Compiles a share of a graph; `owner` is who must stay for the session to stay."""
         self._policy.check(graph)
         share = _Share(graph, request)

@@ -458,14 +458,15 @@ def _control(node: Node, position: Mapping[str, int], code: Sequence[Instruction
 
 def run_order(nodes: Iterable[Node]) -> list[Node]:
     """Nodes with control edges of nodes that are no instruction led on to what stands above."""
-    by_name: dict[str, Node] = {}
     through: dict[str, tuple[str, ...]] = {}
+    late: dict[str, list[str]] = {}  # what the users of a value that is no instruction come after
     out = []
     for node in nodes:
-        by_name[node.name] = node
         after: list[str] = []
         for name in node.after:
             after.extend(through.get(name, (name,)))
+        for end in node.inputs:
+            after.extend(late.get(end.node, ()))
         if node.op.name in _FORWARDING or node.op.name in ("NoOp", "Const"):
             above = list(
                 dict.fromkeys(
@@ -473,6 +474,8 @@ def run_order(nodes: Iterable[Node]) -> list[Node]:
                 )
             )
             through[node.name] = tuple(above)
+            if after:
+                late[node.name] = after
         if tuple(after) != node.after:
             node = node.changed(after=after)
         out.append(node)

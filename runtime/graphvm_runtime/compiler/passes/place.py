@@ -125,9 +125,7 @@ class _Placer:
         found = self._made.get(key)
         if found is not None:
             return found
-        places = {
-            p.node: where for p, where in zip(function.params, params, strict=True) if where
-        }
+        places = {p.node: where for p, where in zip(function.params, params, strict=True) if where}
         body = _Body(self, function.body.nodes, places, default, outer, frozenset())
         fresh, count = name, 0
         taken = {n for n, _ in self._made.values()}
@@ -172,12 +170,12 @@ class _Body:
         fed: frozenset[str],
     ) -> None:
         self.placer = placer
-        self.nodes = nodes
+        self.nodes = _with_order_of_constants(nodes)
         self.params = params
         self.default = default
         self.outer = outer
         self.fed = fed
-        self.by_name = {n.name: n for n in nodes}
+        self.by_name = {n.name: n for n in self.nodes}
         self.parent: dict[str, str] = {}
         self.members: dict[str, list[str]] = {}
         self.known: dict[str, DeviceSpec | None] = {}
@@ -272,16 +270,12 @@ class _Body:
         ]  # fmt: skip
         # A resource stays where it was made, whatever else a request uses: a node that is not in
         # every graph must not move it.
-        for node in makers or asked:
+        if makers:
+            return self._of_makers(makers, asked)
+        for node in asked:
             device = self.placer.place.resolved(node)
             if device is not None:
                 return device
-        if makers:
-            tokens = {t for n in makers for t in _tokens(n)}
-            for node in asked:
-                device = self.placer.place.resolved(node)
-                if node.name in tokens and device is not None:
-                    return device
         for m in members:
             if m.startswith("@"):
                 outside = self._colocated(m[1:])
@@ -290,6 +284,32 @@ class _Body:
         if len(members) == 1 and nodes:
             return self._of_single(nodes[0])
         return self.default
+
+    def _of_makers(self, makers: Sequence[Node], members: Sequence[Node]) -> DeviceSpec:
+        """Where the resources of a group are.
+
+        Raises:
+            InvalidArgumentError: they are in several places, and used as one.
+        """
+        found: dict[DeviceSpec, Node] = {}
+        for maker in makers:
+            device = self.placer.place.resolved(maker)
+            if device is None:
+                tokens = _tokens(maker)
+                near = [self.placer.place.resolved(n) for n in members if n.name in tokens]
+                near += [self._colocated(t) for t in tokens if t not in self.by_name]
+                device = next((d for d in near if d is not None), self.default)
+            found.setdefault(device, maker)
+        if len(found) > 1:
+            (one, first), (other, second) = list(found.items())[:2]
+            raise InvalidArgumentError(
+                f"a resource cannot leave its device: {first.name!r} is on {one}, "
+                f"{second.name!r} on {other}, and something uses either",
+                node=second.signature(),
+                made=source_text(second.source),
+                do="put both on the same device",
+            )
+        return next(iter(found))
 
     def _colocated(self, name: str) -> DeviceSpec | None:
         if name in self.by_name:
@@ -363,7 +383,8 @@ class _Body:
         skip = 1 if node.op.name in _IFS else 0
         params = tuple(
             self.where(self._key(e))
-            if self._type(e) is resource or (lists and self._type(e) is variant) else None
+            if self._type(e) is resource or (lists and self._type(e) is variant)
+            else None
             for e in node.inputs[skip:]
         )
         return self.placer.function(
@@ -385,8 +406,9 @@ class _Body:
         for node in self.nodes:
             if node.op.name in _REGIONS:
                 attrs = {
-                    attr: FuncRef(self._placed_body(node, attr, lists=True)[0],
-                                  node.attrs[attr].attrs)
+                    attr: FuncRef(
+                        self._placed_body(node, attr, lists=True)[0], node.attrs[attr].attrs
+                    )
                     for attr in _body_attrs(node)
                 }
                 out.append(node.with_attrs(**attrs).changed(device=self._region_home(node)))
@@ -397,6 +419,23 @@ class _Body:
                 device = self.where(node.name)
             out.append(node.changed(device=device or ANY))
         return tuple(out)
+
+
+def _with_order_of_constants(nodes: Sequence[Node]) -> Sequence[Node]:
+    """The nodes, where those that use a constant come after what the constant comes after.
+
+    Constants are made wherever they are used, so they cannot keep that order themselves.
+    """
+    late: dict[str, tuple[str, ...]] = {
+        n.name: n.after for n in nodes if n.op.name in _NOWHERE and n.outputs and n.after
+    }
+    if not late:
+        return nodes
+    return [
+        n.changed(after=[*n.after, *(a for e in n.inputs for a in late.get(e.node, ()))])
+        if any(e.node in late for e in n.inputs) else n
+        for n in nodes
+    ]  # fmt: skip
 
 
 def _body_attrs(node: Node) -> tuple[str, ...]:

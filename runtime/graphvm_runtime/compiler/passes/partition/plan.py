@@ -222,9 +222,7 @@ class Cuts:
                 do="place all of it on one device",
             )
         home = devices[0] if devices else self.default
-        return Summary(
-            [home], [[home] for _ in function.params], [home for _ in function.results]
-        )
+        return Summary([home], [[home] for _ in function.params], [home for _ in function.results])
 
     # -- regions ---------------------------------------------------------------------------
 

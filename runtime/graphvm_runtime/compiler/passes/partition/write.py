@@ -374,9 +374,7 @@ class _Cut:
     ) -> dict[DeviceSpec, str]:
         """Cuts one body; gives the name of each device's function."""
         function = self.shared.cuts.library[self.node.attrs[attr].name]
-        present = {
-            p.node: self.region.inputs[i + self.skip] for i, p in enumerate(function.params)
-        }
+        present = {p.node: self.region.inputs[i + self.skip] for i, p in enumerate(function.params)}
         plan = Plan(self.shared.cuts, function.body.nodes, present)
         writer = Writer(self.shared, plan)
         results: dict[DeviceSpec, list[Endpoint]] = {}
