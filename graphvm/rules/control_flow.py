@@ -18,6 +18,7 @@ from graphvm.rules.registry import (
     Transform,
 )
 from graphvm_runtime.errors import RuleError
+from graphvm_runtime.ops.control_flow import PRIMITIVES
 
 
 def _refused(site: Site) -> RuleError:
@@ -37,13 +38,8 @@ def _push(site: Site, tangents: Tangents, transform: Transform) -> Tangents:
     raise _refused(site)
 
 
-_PRIMITIVES = (
-    "Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit",
-    "NextIteration", "RefNextIteration",
-)  # fmt: skip
-
 TABLE: Mapping[str, Rule] = {
-    **{op: Both(_pull, _push) for op in _PRIMITIVES},
+    **{op: Both(_pull, _push) for op in PRIMITIVES},
     "LoopCond": NotDifferentiable("gives truth values"),
     "NoOp": NotDifferentiable("has no outputs"),
     "ControlTrigger": NotDifferentiable("has no outputs"),

@@ -31,16 +31,8 @@ from graphvm.transforms.scopes import (
 )
 from graphvm_runtime.errors import GraphError, GraphvmError
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, source_text
-from graphvm_runtime.ir.saved import (
-    BRANCHES,
-    FAMILY,
-    LOOPS,
-    REGIONS,
-    SAVED,
-    Steps,
-    body_attrs,
-    path_of,
-)
+from graphvm_runtime.ir.saved import FAMILY, SAVED, Steps, body_attrs, path_of
+from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 
 T = TypeVar("T")
 

@@ -19,12 +19,7 @@ from graphvm_runtime.ir import graph as ir
 from graphvm_runtime.ir.graph import Endpoint, Function, Node
 from graphvm_runtime.ir.raise_ import raise_
 from graphvm_runtime.ir.saved import FAMILY
-
-_PRIMITIVES = frozenset(
-    ("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit")
-)
-
-_INWARD = frozenset(("Switch", "RefSwitch", "Enter", "RefEnter"))
+from graphvm_runtime.ops.control_flow import EXITS, MERGES, PRIMITIVES
 
 
 class UnconnectedGradients(Enum):
@@ -168,7 +163,7 @@ def between(
     found = _above(by_name, ends)
     root: Root = Root(graph, by_name)
     library: Mapping[str, Function] = graph.library
-    if any(by_name[n].op.name in _PRIMITIVES for n in found):
+    if any(by_name[n].op.name in PRIMITIVES for n in found):
         raised = _functional(graph, [*ys, *xs])
         by_name, all_nodes, library = dict(raised.by_name), list(raised.nodes), raised.library
         found = _above(by_name, ends)
@@ -182,7 +177,7 @@ def _functional(graph: Graph, tensors: Sequence[Tensor]) -> ir.Graph:
     raised = raise_(given)
     if all(t.op.name in raised.by_name for t in tensors):
         return raised
-    keep = {n.name for n in given.nodes if n.op.name in _PRIMITIVES and n.op.name not in _INWARD}
+    keep = {n.name for n in given.nodes if n.op.name in MERGES or n.op.name in EXITS}
     return raise_(given, keep | {t.op.name for t in tensors})
 
 

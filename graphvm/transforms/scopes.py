@@ -23,16 +23,8 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, endpoint
 from graphvm_runtime.ir.infer import Resolution
-from graphvm_runtime.ir.saved import (
-    BRANCHES,
-    COUNT,
-    LOOPS,
-    SAVED,
-    TRIPS,
-    Steps,
-    path_attr,
-    path_of,
-)
+from graphvm_runtime.ir.saved import COUNT, SAVED, TRIPS, Steps, path_attr, path_of
+from graphvm_runtime.ops.functional import BRANCHES, LOOPS
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType
 

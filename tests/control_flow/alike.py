@@ -13,8 +13,8 @@ import numpy as np
 
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
-from graphvm_runtime.ir.lower import CALLS, IFS, WHILES
 from graphvm_runtime.ir.rewriting import is_effect
+from graphvm_runtime.ops.functional import BRANCHES, CALLS, LOOPS
 from graphvm_runtime.ops.registry import FuncRef
 
 _LEFT_OUT = {"output_shapes", "_class", "_output_shapes"}
@@ -100,7 +100,7 @@ class _Reading:
     def _parts(self, node: Node) -> tuple[Any, ...]:
         inputs = [self.end(e) for e in node.inputs]
         after = self._after(node)
-        if node.op.name in IFS:
+        if node.op.name in BRANCHES:
             sides = [
                 self._body(node.attrs[a].name, inputs[1:]) for a in ("then_branch", "else_branch")
             ]
@@ -110,7 +110,7 @@ class _Reading:
             ]
             effects = self.numbers.of("if", inputs[0], sides[0][1], sides[1][1], after)
             return "region", outputs, effects
-        if node.op.name in WHILES:
+        if node.op.name in LOOPS:
             return self._loop(node, inputs, after)
         if node.op.name in CALLS:
             outputs, effects = self._body(node.attrs["f"].name, inputs)

@@ -10,8 +10,8 @@ import numpy as np
 import graphvm_runtime.kernels  # noqa: F401 (loads all kernels)
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, endpoint, reachable
 from graphvm_runtime.ir.materialise import materialise
-from graphvm_runtime.ir.saved import BRANCHES, CALLS, LOOPS
 from graphvm_runtime.kernels.registry import made
+from graphvm_runtime.ops.functional import BRANCHES, CALLS, LOOPS
 from graphvm_runtime.resources import ResourceManager, Step
 
 

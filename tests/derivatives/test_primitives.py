@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graphvm as tf
-from graphvm_runtime.ir.frames import PRIMITIVES
+from graphvm_runtime.ops.control_flow import PRIMITIVES
 from tests.derivatives.test_control_flow import FORMS, leaf
 
 Program = Callable[[Any, Any], Any]

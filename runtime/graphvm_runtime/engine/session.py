@@ -28,6 +28,7 @@ from graphvm_runtime.errors import (
     clipped,
 )  # fmt: skip
 from graphvm_runtime.ir.graph import Function, Graph, Node, reachable
+from graphvm_runtime.ops.functional import LOOPS
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Trace
 from graphvm_runtime.vm.dataflow import Dataflow, is_dataflow
@@ -322,7 +323,7 @@ def dataflow_of(graph: Graph, request: Request) -> Executable:
     assembler = Assembler(graph.library)
 
     def program_for(name: str) -> Executable:
-        return Compiled(assembler.function(name).program)
+        return Compiled(assembler.function(name).ready)
 
     dataflow = Dataflow(graph, request.feeds, request.fetches, request.targets, program_for)
     return _DataflowExecutable(dataflow, len(request.fetches))
@@ -376,7 +377,7 @@ def check_numbers(node: Node, result: Any, start: float, end: float) -> None:
 
 def _has_loop(graph: Graph) -> bool:
     return any(
-        n.op.name in ("While", "StatelessWhile")
+        n.op.name in LOOPS
         for nodes in (graph.nodes, *(f.body.nodes for f in graph.library.values()))
         for n in nodes
     )

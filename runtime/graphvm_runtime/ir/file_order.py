@@ -8,10 +8,8 @@ from typing import NamedTuple
 
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint
+from graphvm_runtime.ops.control_flow import MERGES, NEXTS
 from graphvm_runtime.protos.node_def_pb2 import NodeDef
-
-MERGES = ("Merge", "RefMerge")
-BACK_EDGES = ("NextIteration", "RefNextIteration")
 
 
 class Mapped(NamedTuple):
@@ -66,7 +64,7 @@ def in_order(defs: Sequence[NodeDef], made: Collection[str], mapped: Mapped) -> 
                 raise GraphError(
                     f"node {d.name!r} {where} {name!r}, which is not in the graph", node=shown(d)
                 )
-            if ops[at] in MERGES and ops[above] in BACK_EDGES:
+            if ops[at] in MERGES and ops[above] in NEXTS:
                 continue
             count += 1
             users.setdefault(above, []).append(at)

@@ -10,15 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from graphvm_runtime.errors import InvalidArgumentError
-from graphvm_runtime.ir.graph import BACK_EDGE_OPS, Node, ordered, source_text
-
-SWITCHES = frozenset({"Switch", "RefSwitch"})
-MERGES = frozenset({"Merge", "RefMerge"})
-ENTERS = frozenset({"Enter", "RefEnter"})
-EXITS = frozenset({"Exit", "RefExit"})
-NEXTS = BACK_EDGE_OPS
-# Ops that only the dataflow interpreter runs: a graph without them has a functional form.
-PRIMITIVES = SWITCHES | MERGES | ENTERS | EXITS | NEXTS | {"LoopCond"}
+from graphvm_runtime.ir.graph import Node, ordered, source_text
+from graphvm_runtime.ops.control_flow import ENTERS, EXITS
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -7,7 +7,7 @@ ones. Nodes refer to each other by name, so a loop of TF1's dataflow primitives 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ops.control_flow import MERGES, NEXTS
 from graphvm_runtime.ops.registry import Attrs, AttrValue, FuncRef, OpDef
 from graphvm_runtime.shapes import TensorType
 
@@ -25,8 +26,6 @@ Source: TypeAlias = tuple[CodeType, int] | str
 
 # TensorFlow's `versions.producer` of the release whose semantics GraphVM has.
 PRODUCER = 2474
-
-BACK_EDGE_OPS = frozenset({"NextIteration", "RefNextIteration"})
 
 
 def source_text(source: Source) -> str:
@@ -224,28 +223,48 @@ class Function:
         return tuple(self.body.type_of(e) for e in self.results)
 
 
+def is_back_edge(below: Node, node: Node) -> bool:
+    """Whether the edge from `below` to `node` closes a loop."""
+    return below.op.name in NEXTS and node.op.name in MERGES
+
+
 def ordered(nodes: Iterable[Node]) -> list[Node]:
     """Nodes in topological order, stable: a node keeps its place where the edges allow it.
 
-    Back edges (inputs from `NextIteration`) do not count.
+    Back edges do not count.
 
     Raises:
         GraphError: an input is missing, or there is a circle that is no loop.
     """
-    given = list(nodes)
-    by_name = {n.name: n for n in given}
+    by_name = {n.name: n for n in nodes}
+    return reachable(by_name, by_name)
+
+
+def reachable(
+    by_name: Mapping[str, Node], roots: Iterable[str], cut: Collection[str] = frozenset()
+) -> list[Node]:
+    """Nodes that `roots` need, in topological order; nodes in `cut` are kept out with all above.
+
+    Raises:
+        GraphError: a name is not in the graph, or there is a circle that is no loop.
+    """
     out: list[Node] = []
-    state: dict[str, int] = {}  # 1: being visited, 2: done
-    for root in given:
-        if root.name in state:
+    is_done: dict[str, bool] = {}  # False while what a node needs is being visited
+    pending = deque(roots)
+    while pending:
+        root = pending.popleft()
+        if root in is_done or root in cut:
             continue
-        stack: list[tuple[Node, Iterator[str]]] = [(root, iter(_before(root)))]
-        state[root.name] = 1
+        if root not in by_name:
+            raise GraphError(f"the graph has no operation {root!r}")
+        node = by_name[root]
+        stack: list[tuple[Node, Iterator[str]]] = [(node, iter(_before(node)))]
+        is_done[root] = False
         while stack:
             node, rest = stack[-1]
             for name in rest:
-                seen = state.get(name)
-                if seen == 2:
+                seen = is_done.get(name)
+                if seen or name in cut:
                     continue
                 below = by_name.get(name)
                 if below is None:
@@ -253,81 +272,26 @@ def ordered(nodes: Iterable[Node]) -> list[Node]:
                         f"node {node.name!r} takes {name!r}, which is not in the graph",
                         node=node.signature(),
                     )
-                if below.op.name in BACK_EDGE_OPS and node.op.name in ("Merge", "RefMerge"):
+                if is_back_edge(below, node):
+                    pending.append(name)
                     continue
-                if seen == 1:
+                if seen is False:
                     raise GraphError(
                         f"nodes {node.name!r} and {name!r} are on a circle that is no while loop",
                         node=node.signature(),
                     )
-                state[name] = 1
+                is_done[name] = False
                 stack.append((below, iter(_before(below))))
                 break
             else:
                 stack.pop()
-                state[node.name] = 2
+                is_done[node.name] = True
                 out.append(node)
     return out
 
 
 def _before(node: Node) -> list[str]:
     return [e.node for e in node.inputs] + list(node.after)
-
-
-def reachable(
-    by_name: Mapping[str, Node], roots: Iterable[str], cut: frozenset[str] | set[str] = frozenset()
-) -> list[Node]:
-    """Nodes that `roots` need, in topological order; nodes in `cut` are kept out with all above.
-
-    Raises:
-        GraphError: a name is not in the graph.
-    """
-    out: list[Node] = []
-    state: dict[str, int] = {}
-    pending = deque(roots)
-    while pending:
-        root = pending.popleft()
-        if root in state or root in cut:
-            continue
-        if root not in by_name:
-            raise GraphError(f"the graph has no operation {root!r}")
-        stack: list[tuple[Node, Iterator[str]]] = []
-        node = by_name[root]
-        state[root] = 1
-        stack.append((node, iter(_before(node))))
-        while stack:
-            node, rest = stack[-1]
-            for name in rest:
-                if name in state or name in cut:
-                    # only a back edge may close a circle
-                    if (
-                        state.get(name) == 1
-                        and by_name[name].op.name not in BACK_EDGE_OPS
-                        and node.op.name not in ("Merge", "RefMerge")
-                    ):
-                        raise GraphError(
-                            f"nodes {node.name!r} and {name!r} are on a circle "
-                            "that is no while loop",
-                            node=node.signature(),
-                        )
-                    continue
-                below = by_name.get(name)
-                if below is None:
-                    raise GraphError(
-                        f"node {node.name!r} takes {name!r}, which is not in the graph",
-                        node=node.signature(),
-                    )
-                if below.op.name in BACK_EDGE_OPS and node.op.name in ("Merge", "RefMerge"):
-                    pending.append(name)
-                    continue
-                state[name] = 1
-                stack.append((below, iter(_before(below))))
-                break
-            else:
-                stack.pop()
-                state[node.name] = 2
-                out.append(node)
-    return out
 
 
 def renamed(ends: Sequence[Endpoint], new: Mapping[Endpoint, Endpoint]) -> tuple[Endpoint, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import ShapeError
 from graphvm_runtime.ir.graph import Endpoint, Node
+from graphvm_runtime.ops.control_flow import MERGES
 from graphvm_runtime.ops.registry import NOTHING, Attrs, OpDef, Resolver, ShapeContext, Value
 from graphvm_runtime.shapes import TensorType
 
@@ -129,7 +130,7 @@ class Resolution:
                 continue
             node = self._lookup(current.node)
             asked = _Asking(self, node.inputs, known, begun)
-            if node.op.name in ("Merge", "RefMerge"):
+            if node.op.name in MERGES:
                 # a back edge leads from a node that is perhaps not read yet
                 types = [node.outputs[0]] * len(node.inputs)
             else:

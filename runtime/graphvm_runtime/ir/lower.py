@@ -15,13 +15,10 @@ from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
 from graphvm_runtime.ir.rewriting import colocated, identity, is_effect, new_node
 from graphvm_runtime.ir.strictness import may_wait, waiting_functions
+from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 from graphvm_runtime.ops.registry import AttrValue
 from graphvm_runtime.shapes import TensorType
 
-IFS = frozenset({"If", "StatelessIf"})
-WHILES = frozenset({"While", "StatelessWhile"})
-CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-FUNCTIONAL = IFS | WHILES | CALLS
 BOOL = TensorType(bool_, ())
 INT = TensorType(int32, ())
 
@@ -192,7 +189,7 @@ class _Lowering:
         self.pivot = outer
 
     def _is_lowered(self, node: Node, scope: _Scope) -> bool:
-        if node.op.name not in FUNCTIONAL:
+        if node.op.name not in REGIONS:
             return False
         if not scope.prefix and self.only is not None and node.name not in self.only:
             return False
@@ -207,9 +204,9 @@ class _Lowering:
         scope: _Scope,
     ) -> tuple[list[Endpoint], tuple[str, ...]]:
         functions = scope.functions | {f.name for f in node.functions()}
-        if node.op.name in IFS:
+        if node.op.name in BRANCHES:
             ends, done = self._if(node, name, inputs, after, functions)
-        elif node.op.name in WHILES:
+        elif node.op.name in LOOPS:
             used = [
                 any(Endpoint(node.name, i) in n.inputs for n in self._readers(node, scope))
                 or node.name in self.keep or self._is_result(node, i)

@@ -22,17 +22,16 @@ from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, endpoint, ordered
 from graphvm_runtime.ir.levels import Level
 from graphvm_runtime.ir.saved import (
-    BRANCHES,
     COUNT,
     COUNTER,
     FAMILY,
-    LOOPS,
     ORDER,
     SAVED,
     TRIPS,
     body_attrs,
     path_of,
 )
+from graphvm_runtime.ops.functional import BRANCHES, LOOPS
 from graphvm_runtime.ops.registry import FuncRef
 from graphvm_runtime.shapes import TensorType
 

@@ -19,8 +19,6 @@ from graphvm_runtime.ir.attrs import (
 )
 from graphvm_runtime.ir.debug_info import Sources
 from graphvm_runtime.ir.file_order import (
-    BACK_EDGES,
-    MERGES,
     NOTHING_MAPPED,
     Mapped,
     above_of,
@@ -32,6 +30,7 @@ from graphvm_runtime.ir.functions import Instances
 from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node, Source
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.typed import Types
+from graphvm_runtime.ops.control_flow import MERGES, NEXTS
 from graphvm_runtime.ops.registry import REQUIRED, Attrs, AttrValue, FuncRef, OpDef, known, lookup
 from graphvm_runtime.protos.node_def_pb2 import NodeDef
 from graphvm_runtime.protos.op_def_pb2 import OpDef as OpDefProto
@@ -247,7 +246,7 @@ class Reader:
         if name not in self._all:
             raise GraphError(f"it takes {name!r}, which is not in the graph")
         back = self._defs[self._all[name]]
-        if not (d.op in MERGES and back.op in BACK_EDGES):
+        if not (d.op in MERGES and back.op in NEXTS):
             raise _NotYet
         # The back edge of a loop: its type is known, its shape comes with the loop.
         if "T" not in back.attr:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from graphvm_runtime.ir.frames import ENTERS, EXITS, PRIMITIVES, SWITCHES, Frame, frames
+from graphvm_runtime.ir.frames import Frame, frames
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.liveness import ALWAYS, Lives, believed, liveness
@@ -20,6 +20,7 @@ from graphvm_runtime.ir.regions import Keep, Raised, Refused
 from graphvm_runtime.ir.rewriting import Work, colocated, sources
 from graphvm_runtime.ir.strictness import queues
 from graphvm_runtime.ops import lookup
+from graphvm_runtime.ops.control_flow import ENTERS, EXITS, PRIMITIVES, SWITCHES
 
 
 def raise_(graph: Graph, keep: Collection[str] | None = None) -> Graph:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from graphvm_runtime.dtypes import bool_, int32
-from graphvm_runtime.ir.frames import ENTERS, MERGES, PRIMITIVES, Frame
+from graphvm_runtime.ir.frames import Frame
 from graphvm_runtime.ir.graph import Endpoint, Node
 from graphvm_runtime.ir.liveness import Join, Liveness, Lives
 from graphvm_runtime.ir.regions import Keep, Raised, Refused
@@ -23,6 +23,7 @@ from graphvm_runtime.ir.rewriting import (
     sources,
 )
 from graphvm_runtime.ir.strictness import Queues
+from graphvm_runtime.ops.control_flow import ENTERS, MERGES, NEXTS, PRIMITIVES
 from graphvm_runtime.shapes import TensorType
 
 INDEX = TensorType(int32, ())
@@ -196,7 +197,7 @@ class _Cond:
             if name in names:
                 below.add(name)
             node = self.work.nodes[name]
-            if node.op.name not in ("NextIteration", "RefNextIteration"):
+            if node.op.name not in NEXTS:
                 pending.extend(self.work.users[name])
         return [j for j in joins if j.name not in below]
 

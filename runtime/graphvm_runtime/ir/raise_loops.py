@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from graphvm_runtime.ir.frames import ENTERS, EXITS, MERGES, NEXTS, PRIMITIVES, SWITCHES, Frame
+from graphvm_runtime.ir.frames import Frame
 from graphvm_runtime.ir.graph import Endpoint, Node
 from graphvm_runtime.ir.liveness import ALWAYS, Liveness, Lives
 from graphvm_runtime.ir.regions import Keep, Refused
@@ -21,6 +21,7 @@ from graphvm_runtime.ir.rewriting import (
     sources,
 )
 from graphvm_runtime.ir.strictness import Queues
+from graphvm_runtime.ops.control_flow import ENTERS, EXITS, MERGES, NEXTS, PRIMITIVES, SWITCHES
 from graphvm_runtime.shapes import TensorType
 
 

@@ -8,9 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from graphvm_runtime.dtypes import resource
-from graphvm_runtime.ir.frames import PRIMITIVES, SWITCHES, Frame
+from graphvm_runtime.ir.frames import Frame
 from graphvm_runtime.ir.graph import (
-    BACK_EDGE_OPS,
     Endpoint,
     Function,
     Graph,
@@ -20,6 +19,7 @@ from graphvm_runtime.ir.graph import (
     reachable,
 )
 from graphvm_runtime.ops import lookup
+from graphvm_runtime.ops.control_flow import PRIMITIVES, SWITCHES
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType
 
@@ -190,11 +190,6 @@ def sources(node: Node) -> Iterator[str]:
     for end in node.inputs:
         yield end.node
     yield from node.after
-
-
-def is_back_edge(below: Node, node: Node) -> bool:
-    """Whether the edge from `below` to `node` closes a loop."""
-    return below.op.name in BACK_EDGE_OPS and node.op.name in ("Merge", "RefMerge")
 
 
 def by_number(name: str) -> list[tuple[str, int]]:

@@ -16,15 +16,11 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.ops.functional import BRANCHES, CALLS, LOOPS
 
 FAMILY, ORDER, COUNTER, TRIPS = "_family", "_order", "_counter", "_trips"
 SAVED = "_Saved"
 COUNT = "#trips"  # stands for a value in a path: how often the loop named before it ran
-
-LOOPS = frozenset({"While", "StatelessWhile"})
-BRANCHES = frozenset({"If", "StatelessIf"})
-CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-REGIONS = LOOPS | BRANCHES | CALLS
 
 Steps: TypeAlias = tuple[tuple[str, str], ...]
 

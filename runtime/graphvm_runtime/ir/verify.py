@@ -24,12 +24,11 @@ import numpy as np
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import GraphError, GraphvmError
 from graphvm_runtime.ir.attrs import UnreadableTensor
-from graphvm_runtime.ir.graph import BACK_EDGE_OPS, Endpoint, Function, Graph, Node
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, is_back_edge
 from graphvm_runtime.ir.infer import Resolution, infer
+from graphvm_runtime.ops.functional import BRANCHES, CALLS, LOOPS
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.shapes import is_compatible
-
-_MERGES = ("Merge", "RefMerge")
 
 
 def verify(graph: Graph) -> None:
@@ -85,9 +84,7 @@ def _edges(node: Node, by_name: Mapping[str, Node], seen: set[str]) -> Iterator[
             yield f"V2: there is no node {end.node!r}"
         elif not 0 <= end.index < len(above.outputs):
             yield f"V3: {end.node!r} has no output {end.index}"
-        elif end.node not in seen and not (
-            node.op.name in _MERGES and above.op.name in BACK_EDGE_OPS
-        ):
+        elif end.node not in seen and not is_back_edge(above, node):
             yield f"V4: {end.node!r} comes later"
     for name in node.after:
         if name not in by_name:
@@ -142,11 +139,11 @@ def _content(
 def _calls(node: Node, library: Mapping[str, Function]) -> Iterator[str]:
     attrs, name = node.attrs, node.op.name
     signatures: list[tuple[str, Sequence[DType], Sequence[DType] | None]] = []
-    if name in ("If", "StatelessIf"):
+    if name in BRANCHES:
         signatures = [(b, attrs["Tin"], attrs["Tout"]) for b in ("then_branch", "else_branch")]
-    elif name in ("While", "StatelessWhile"):
+    elif name in LOOPS:
         signatures = [("body", attrs["T"], attrs["T"]), ("cond", attrs["T"], None)]
-    elif name in ("PartitionedCall", "StatefulPartitionedCall"):
+    elif name in CALLS:
         signatures = [("f", attrs["Tin"], attrs["Tout"])]
     for attr, takes, gives in signatures:
         function = library[attrs[attr].name]

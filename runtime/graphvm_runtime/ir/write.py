@@ -66,9 +66,7 @@ def write_graph(
         if lines is not None:
             lines.add(node.name, node.source)
     for function in graph.library.values():
-        message.library.function.append(
-            write_function(function, shapes=shapes, internal=internal)
-        )
+        message.library.function.append(write_function(function, shapes=shapes, internal=internal))
         if lines is not None:
             for node in function.body.nodes:
                 lines.add(node.name, node.source, function.name)

@@ -22,6 +22,14 @@ from graphvm_runtime.shapes import Shape, TensorType, shape_text, widened
 
 T = types()
 
+SWITCHES = frozenset({"Switch", "RefSwitch"})
+MERGES = frozenset({"Merge", "RefMerge"})
+ENTERS = frozenset({"Enter", "RefEnter"})
+EXITS = frozenset({"Exit", "RefExit"})
+NEXTS = frozenset({"NextIteration", "RefNextIteration"})
+# Ops that only the dataflow interpreter runs: a graph without them has a functional form.
+PRIMITIVES = SWITCHES | MERGES | ENTERS | EXITS | NEXTS | {"LoopCond"}
+
 
 def _same_handle(ctx: ShapeContext, index: int) -> TensorType | None:
     return ctx.handle(0)

@@ -20,6 +20,11 @@ from graphvm_runtime.ops.registry import (
 from graphvm_runtime.ops.shape_functions import from_attr, refused
 from graphvm_runtime.shapes import Shape, TensorType
 
+BRANCHES = frozenset({"If", "StatelessIf"})
+LOOPS = frozenset({"While", "StatelessWhile"})
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+REGIONS = BRANCHES | LOOPS | CALLS
+
 
 def _listed(ctx: ShapeContext, name: str, count: int) -> Sequence[Shape] | None:
     shapes: Sequence[Shape] | None = ctx.attrs.get(name)

@@ -21,8 +21,8 @@ import numpy as np
 
 from graphvm_runtime.compiler.emit import own, truth
 from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
-from graphvm_runtime.ir.frames import PRIMITIVES
 from graphvm_runtime.ir.graph import Endpoint, Graph, source_text
+from graphvm_runtime.ops.control_flow import PRIMITIVES
 from graphvm_runtime.resources import Step
 from graphvm_runtime.vm.faults import located
 from graphvm_runtime.vm.tokens import (

@@ -7,17 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from graphvm_runtime.errors import InvalidArgumentError
-from graphvm_runtime.ir.frames import (
-    ENTERS,
-    EXITS,
-    MERGES,
-    NEXTS,
-    SWITCHES,
-    Frame,
-    frames,
-)  # fmt: skip
+from graphvm_runtime.ir.frames import Frame, frames
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
 from graphvm_runtime.kernels.registry import Kernel, made
+from graphvm_runtime.ops.control_flow import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
+from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 
 DEAD: Final = object()  # the value of a tensor on a branch that was not taken
 NEVER = 1 << 60
@@ -25,10 +19,6 @@ NEVER = 1 << 60
 # what a node does with its tokens
 PLAIN, WITH_STEP, PASS, NOTHING, SWITCH, MERGE, ENTER, EXIT, NEXT, START, REGION = range(11)
 
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_IFS = frozenset({"If", "StatelessIf"})
-_WHILES = frozenset({"While", "StatelessWhile"})
-REGIONS = _CALLS | _IFS | _WHILES
 _FORWARDING = frozenset({"Identity", "IdentityN", "StopGradient", "LoopCond"})
 
 
@@ -261,9 +251,9 @@ def _kind(op: str) -> int | None:
 def _region(graph: Graph, node: Node) -> Region:
     op = node.op.name
     attrs: tuple[str, ...]
-    if op in _IFS:
+    if op in BRANCHES:
         kind, attrs = "if", ("then_branch", "else_branch")
-    elif op in _WHILES:
+    elif op in LOOPS:
         kind, attrs = "while", ("cond", "body")
     else:
         kind, attrs = "call", ("f",)

@@ -10,12 +10,11 @@ import numpy as np
 
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.ir.graph import Endpoint, Graph, Node, renamed
+from graphvm_runtime.ops.control_flow import PRIMITIVES
 from graphvm_runtime.ops.registry import Effects
 
 # merging these would move a value across a dead branch or a frame
-_DATAFLOW = frozenset({
-    "Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "ControlTrigger",
-})  # fmt: skip
+_LEFT_ALONE = PRIMITIVES | {"ControlTrigger"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class CommonSubexpressions:
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph with equal nodes merged, bodies included."""
-        if any(n.op.name in _DATAFLOW for n in graph.nodes):
+        if any(n.op.name in _LEFT_ALONE for n in graph.nodes):
             return graph, request
         nodes, moved = _merged(graph.nodes, request.names())
         library = {}

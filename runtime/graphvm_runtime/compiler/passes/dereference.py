@@ -13,9 +13,10 @@ from types import MappingProxyType
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.dtypes import resource
 from graphvm_runtime.errors import InvalidArgumentError, UnimplementedError
-from graphvm_runtime.ir.frames import MERGES
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
 from graphvm_runtime.ops import lookup
+from graphvm_runtime.ops.control_flow import MERGES
+from graphvm_runtime.ops.functional import BRANCHES, LOOPS
 from graphvm_runtime.ops.registry import FuncRef, OpDef, known
 from graphvm_runtime.shapes import TensorType
 
@@ -26,8 +27,6 @@ _RESOURCE_FORM = {
     "AssignSub": "AssignSubVariableOp",
     "IsVariableInitialized": "VarIsInitializedOp",
 }
-_LOOPS = frozenset({"While", "StatelessWhile"})
-_FIRST_ARGUMENT = {"If": 1, "StatelessIf": 1}
 HANDLE = TensorType(resource, ())
 
 
@@ -43,7 +42,7 @@ class Dereference:
         if not any(t.dtype.is_ref for b in bodies for n in b.nodes for t in n.outputs):
             return graph, request
         passed = _passed_on(graph)
-        loops = {n.attrs["body"].name for b in bodies for n in b.nodes if n.op.name in _LOOPS}
+        loops = {n.attrs["body"].name for b in bodies for n in b.nodes if n.op.name in LOOPS}
         library = {
             name: _function(function, graph.library, passed, loops)
             for name, function in graph.library.items()
@@ -65,7 +64,7 @@ def _passed_on(graph: Graph) -> _Passed:
     }
     for nodes in (graph.nodes, *(f.body.nodes for f in graph.library.values())):
         for node in nodes:
-            if node.op.name in _LOOPS:
+            if node.op.name in LOOPS:
                 cond, body = (node.attrs[a].name for a in ("cond", "body"))
                 # a variable that the body does not give back as a reference goes round as a value
                 both = tuple(
@@ -273,7 +272,7 @@ class _Body:
 
     def region(self, node: Node, functions: Sequence[FuncRef]) -> Node:
         """A functional node: handles go where its functions take references."""
-        first = _FIRST_ARGUMENT.get(node.op.name, 0)
+        first = int(node.op.name in BRANCHES)  # the predicate is no argument
         flags = [self.passed[f.name] for f in functions]
         inputs, after = [], list(node.after)
         types = [t.dtype.base for t in map(self.graph.type_of, node.inputs)]
@@ -286,7 +285,7 @@ class _Body:
             else:
                 inputs.append(self.value(end, node.name, after))
         attrs = dict(node.attrs)
-        is_loop = node.op.name in _LOOPS
+        is_loop = node.op.name in LOOPS
         attrs["T" if is_loop else "Tin"] = tuple(types[first:])
         outputs = []
         for i, type_ in enumerate(node.outputs):

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, ordered, renamed
+from graphvm_runtime.ops import lookup
+from graphvm_runtime.ops.functional import CALLS
 
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _LIMIT = 100_000  # nodes; a function that doubles itself must end somewhere
 
 
@@ -19,8 +20,8 @@ class Inline:
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph with calls inlined, in bodies too."""
-        if not any(n.op.name in _CALLS for n in graph.nodes) and not any(
-            n.op.name in _CALLS for f in graph.library.values() for n in f.body.nodes
+        if not any(n.op.name in CALLS for n in graph.nodes) and not any(
+            n.op.name in CALLS for f in graph.library.values() for n in f.body.nodes
         ):
             return graph, request
         recursive = _recursive(graph)
@@ -67,7 +68,7 @@ def _inlined(
         calls = [
             n
             for n in out
-            if n.op.name in _CALLS
+            if n.op.name in CALLS
             and n.attrs["f"].name in graph.library
             and n.attrs["f"].name not in recursive
         ]
@@ -132,8 +133,6 @@ def _body_of(call: Node, function: Function, taken: set[str]) -> tuple[list[Node
                 device=call.device.merged(node.device),
             )
         )
-    from graphvm_runtime.ops import lookup
-
     done = [prefix + n for n in function.control if n not in params]
     done += [moved(e).node for e in function.results]
     out.append(

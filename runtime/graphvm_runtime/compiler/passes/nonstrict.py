@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from graphvm_runtime.compiler.request import Request
-from graphvm_runtime.ir.frames import PRIMITIVES
 from graphvm_runtime.ir.graph import Function, Graph, Node
-from graphvm_runtime.ir.lower import FUNCTIONAL, WHILES, lower
+from graphvm_runtime.ir.lower import lower
 from graphvm_runtime.ir.strictness import queues
-from graphvm_runtime.ops.registry import Effects
+from graphvm_runtime.ops.control_flow import PRIMITIVES
+from graphvm_runtime.ops.functional import LOOPS, REGIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class NonStrict:
         used = _used(graph.nodes, graph.library)
         suspects = {
             name for name, f in used.items()
-            if any(_waits(n) or n.op.name in PRIMITIVES for n in f.body.nodes)
+            if any(n.op.is_blocking or n.op.name in PRIMITIVES for n in f.body.nodes)
         }  # fmt: skip
-        waiting = any(_waits(n) for n in graph.nodes)
+        waiting = any(n.op.is_blocking for n in graph.nodes)
         if not suspects and not waiting:
             return graph, request
         loose = _loose_functions(used)
@@ -38,10 +38,6 @@ class NonStrict:
         if not names:
             return graph, request
         return lower(graph, only=names, keep=request.names(), gate=False), request
-
-
-def _waits(node: Node) -> bool:
-    return bool(node.op.effects & Effects.BLOCKING & ~Effects.STATEFUL)
 
 
 def _used(nodes: Iterable[Node], library: Mapping[str, Function]) -> dict[str, Function]:
@@ -75,7 +71,7 @@ def _loose(
     nodes: Collection[Node], library: Mapping[str, Function], loose: Collection[str]
 ) -> set[str]:
     """Functional nodes among these that may not be one instruction."""
-    regions = [n for n in nodes if n.op.name in FUNCTIONAL]
+    regions = [n for n in nodes if n.op.name in REGIONS]
     if not regions:
         return set()
     crossing = queues({n.name: n for n in nodes}, library)
@@ -83,10 +79,10 @@ def _loose(
         n.name for n in regions
         if any(f.name in loose for f in n.functions())
         or crossing.crossing({n.name}, repeats=False)
-        or (n.op.name in WHILES and _waiting_inside(n, library) > 1)
+        or (n.op.name in LOOPS and _waiting_inside(n, library) > 1)
     }  # fmt: skip
 
 
 def _waiting_inside(node: Node, library: Mapping[str, Function]) -> int:
     """Ops inside a region that may wait for others."""
-    return sum(_waits(n) for f in _used([node], library).values() for n in f.body.nodes)
+    return sum(n.op.is_blocking for f in _used([node], library).values() for n in f.body.nodes)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphvm_runtime.compiler.request import Request
-from graphvm_runtime.ir.frames import PRIMITIVES
 from graphvm_runtime.ir.graph import Graph
 from graphvm_runtime.ir.raise_ import raise_
+from graphvm_runtime.ops.control_flow import PRIMITIVES
 
 
 @dataclass(frozen=True, slots=True)
