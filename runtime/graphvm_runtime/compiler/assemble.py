@@ -29,8 +29,6 @@ from graphvm_runtime.shapes import TensorType, is_known, size_of
 BORROWED = -1  # memory that outlives the step; -2-i is parameter i
 IN_PLACE_BYTES = 2048  # below this a fresh array costs less than naming the old one
 
-_FORWARDING = frozenset({"Identity", "StopGradient", "IdentityN"})
-
 
 class Assembler:
     """Makes programs of a graph and of the functions in its library, each function once.
@@ -148,7 +146,10 @@ class _Assembly:
     def add(self, node: Node) -> None:
         inputs = tuple([self.register[e.node][e.index] for e in node.inputs])
         special = _SPECIAL.get(node.op.name)
-        if special is None:
+        if node.op.forwards:
+            # its outputs are the registers of its inputs
+            self.register[node.name] = list(inputs)
+        elif special is None:
             self.add_call(node, inputs)
         else:
             special(self, node, inputs)
@@ -172,10 +173,6 @@ class _Assembly:
             value = value[()]
         (register,) = self.outputs(node, frozenset((BORROWED,)))
         self.constants.append((register, value))
-
-    def forward(self, node: Node, inputs: tuple[int, ...]) -> None:
-        """A node that hands its inputs on: its outputs are their registers."""
-        self.register[node.name] = list(inputs)
 
     def skip(self, node: Node, inputs: tuple[int, ...]) -> None:
         """A node that only orders others."""
@@ -384,7 +381,7 @@ class _Assembly:
         return tuple(copies), tuple(roots_out)
 
 
-# what is no kernel call
+# what is no kernel call, besides ops that hand their inputs on
 _SPECIAL: Mapping[str, Callable[[_Assembly, Node, tuple[int, ...]], None]] = {
     "Const": _Assembly.add_constant,
     "NoOp": _Assembly.skip,
@@ -394,7 +391,6 @@ _SPECIAL: Mapping[str, Callable[[_Assembly, Node, tuple[int, ...]], None]] = {
     "StatelessWhile": _Assembly.add_while,
     "PartitionedCall": _Assembly.add_invoke,
     "StatefulPartitionedCall": _Assembly.add_invoke,
-    **dict.fromkeys(_FORWARDING, _Assembly.forward),
 }
 
 
@@ -467,7 +463,7 @@ def run_order(nodes: Iterable[Node]) -> list[Node]:
             after.extend(through.get(name, (name,)))
         for end in node.inputs:
             after.extend(late.get(end.node, ()))
-        if node.op.name in _FORWARDING or node.op.name in ("NoOp", "Const"):
+        if node.op.forwards or node.op.name in ("NoOp", "Const"):
             above = list(
                 dict.fromkeys(
                     after + [n for e in node.inputs for n in through.get(e.node, (e.node,))]

@@ -92,8 +92,8 @@ class Resolution:
     def constant(self, end: Endpoint) -> Array | None:
         """The whole value of a constant tensor, None where it is not known."""
         node = self._lookup(end.node)
-        while node.op.name in ("Identity", "StopGradient"):
-            end = node.inputs[0]
+        while node.op.forwards:
+            end = node.inputs[end.index]
             node = self._lookup(end.node)
         far = self._beyond(end) if self._beyond is not None else None
         if far is not None:

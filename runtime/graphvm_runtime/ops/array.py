@@ -86,10 +86,12 @@ def _same_handle(ctx: ShapeContext, index: int) -> TensorType | None:
 
 
 define("Identity", "input: T -> output: T", {"T": T}, shape=unchanged, value=passed,
-       handle=_same_handle)  # fmt: skip
+       handle=_same_handle, forwards=True)  # fmt: skip
 define("IdentityN", "input: *T -> output: *T", {"T": type_list(minimum=1)},
-       shape=lambda ctx: ctx.shapes, value=passed, handle=_same_handle)  # fmt: skip
-define("StopGradient", "input: T -> output: T", {"T": T}, shape=unchanged, value=passed)
+       shape=lambda ctx: ctx.shapes, value=passed, handle=_same_handle,
+       forwards=True)  # fmt: skip
+define("StopGradient", "input: T -> output: T", {"T": T}, shape=unchanged, value=passed,
+       forwards=True)  # fmt: skip
 
 
 # ----------------------------------------------------------------------------- asking for shapes

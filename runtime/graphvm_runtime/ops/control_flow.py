@@ -59,7 +59,7 @@ def _entered_value(ctx: ShapeContext) -> Value | None:
 
 define("NoOp", "->", shape=nothing)
 define("ControlTrigger", "->", shape=nothing)
-define("LoopCond", "input: bool -> output: bool", shape=unchanged)
+define("LoopCond", "input: bool -> output: bool", shape=unchanged, forwards=True)
 _FRAME = {"T": T, "frame_name": text(), "is_constant": boolean(False),
           "parallel_iterations": integer(10)}  # fmt: skip
 for _ref in ("", "ref "):

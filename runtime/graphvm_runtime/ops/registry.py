@@ -201,6 +201,7 @@ class OpDef:
             list's elements.
         effects: what passes may not do with it.
         commutative: inputs may be swapped.
+        forwards: output i is input i, unchanged; there are as many of both.
         internal: never written to files.
         constraints: numbered rules that the shape function checks, quoted in its errors.
     """
@@ -214,6 +215,7 @@ class OpDef:
     handle: HandleFn | None = None
     effects: Effects = PURE
     commutative: bool = False
+    forwards: bool = False
     internal: bool = False
     constraints: tuple[str, ...] = ()
     doc: str = ""
@@ -356,6 +358,7 @@ def define(
     handle: HandleFn | None = None,
     effects: Effects = PURE,
     commutative: bool = False,
+    forwards: bool = False,
     constraints: Iterable[str] = (),
     doc: str = "",
 ) -> OpDef:
@@ -372,6 +375,7 @@ def define(
         handle: the type behind a resource or list output.
         effects: what passes may not do with it.
         commutative: whether inputs may be swapped.
+        forwards: whether output i is input i, unchanged.
         constraints: numbered rules that the shape function checks.
         doc: what it computes, in one line.
 
@@ -392,6 +396,7 @@ def define(
         handle=handle,
         effects=effects,
         commutative=commutative,
+        forwards=forwards,
         internal=name.startswith("_"),
         constraints=tuple(constraints),
         doc=doc,

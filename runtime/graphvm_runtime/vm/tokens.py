@@ -12,14 +12,13 @@ from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_tex
 from graphvm_runtime.kernels.registry import Kernel, made
 from graphvm_runtime.ops.control_flow import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
+from graphvm_runtime.ops.registry import OpDef
 
 DEAD: Final = object()  # the value of a tensor on a branch that was not taken
 NEVER = 1 << 60
 
 # what a node does with its tokens
 PLAIN, WITH_STEP, PASS, NOTHING, SWITCH, MERGE, ENTER, EXIT, NEXT, START, REGION = range(11)
-
-_FORWARDING = frozenset({"Identity", "IdentityN", "StopGradient", "LoopCond"})
 
 
 class Item:
@@ -217,7 +216,7 @@ def _check_outside(
 
 def _item(graph: Graph, node: Node, at: int, base: int) -> Item:
     op = node.op.name
-    kind = _kind(op)
+    kind = _kind(node.op)
     if kind is not None:
         item = Item(node, kind, at, base)
         if kind == REGION:
@@ -238,12 +237,14 @@ def _item(graph: Graph, node: Node, at: int, base: int) -> Item:
     return item
 
 
-def _kind(op: str) -> int | None:
+def _kind(op: OpDef) -> int | None:
+    if op.forwards:
+        return PASS
     for names, kind in (
         (SWITCHES, SWITCH), (MERGES, MERGE), (ENTERS, ENTER), (EXITS, EXIT), (NEXTS, NEXT),
-        (_FORWARDING, PASS), (REGIONS, REGION), (frozenset({"NoOp", "ControlTrigger"}), NOTHING),
+        (REGIONS, REGION), (frozenset({"NoOp", "ControlTrigger"}), NOTHING),
     ):  # fmt: skip
-        if op in names:
+        if op.name in names:
             return kind
     return None
 
