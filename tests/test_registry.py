@@ -116,7 +116,7 @@ def declared(name: str, signature: str, **attrs: object) -> OpDef:
 @pytest.fixture(scope="module")
 def sample_op() -> OpDef:
     return declared(
-        "SampleForTests",
+        "_SampleForTests",  # internal, so that it shows in no list of ops
         "x: T, many: N*T, any: *Tany, s: string -> y: T, z: ref T, all: *Tany",
         T=types(float32, int32), N=integer(minimum=1), Tany=type_list(minimum=1),
         mode=text(b"a", allowed=(b"a", b"b")), sizes=list_of("int", (), 0),
