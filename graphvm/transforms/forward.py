@@ -6,8 +6,9 @@ from typing import Any
 
 from graphvm.conversion import convert_to_tensor
 from graphvm.graph import Graph, Tensor
+from graphvm.transforms.arguments import listed, tensors_of
 from graphvm.transforms.derivation import Derivation
-from graphvm.transforms.reverse import _inside, _list, _tensors, between
+from graphvm.transforms.reverse import between
 from graphvm.transforms.scopes import has_derivative
 from graphvm_runtime.errors import DTypeError, GraphError
 from graphvm_runtime.ir.graph import Endpoint
@@ -30,7 +31,7 @@ def jvp(ys: Any, xs: Any, tangents: Any, name: str = "jvp") -> list[Tensor | Non
         DTypeError: a tangent has another type than its x.
         GraphError: the numbers of `xs` and `tangents` differ.
     """
-    targets, sources, given = _tensors(ys), _tensors(xs), _list(tangents)
+    targets, sources, given = tensors_of(ys), tensors_of(xs), listed(tangents)
     if len(given) != len(sources):
         raise GraphError(f"{len(given)} tangents for {len(sources)} xs")
     if not targets:
@@ -38,8 +39,8 @@ def jvp(ys: Any, xs: Any, tangents: Any, name: str = "jvp") -> list[Tensor | Non
     graph: Graph = targets[0].graph
     known: dict[Endpoint, Tensor] = {}
     with graph.as_default(), graph.name_scope(name):
-        inside = [_inside(graph, x) for x in sources]
-        for x, inner, t in zip(sources, inside, given, strict=True):
+        here = [graph.here(x) for x in sources]
+        for x, inner, t in zip(sources, here, given, strict=True):
             held = graph.handle_of(inner) or inner.type
             dtype = held.dtype.base
             tangent = convert_to_tensor(t, None if isinstance(t, Tensor) else dtype)
@@ -50,6 +51,6 @@ def jvp(ys: Any, xs: Any, tangents: Any, name: str = "jvp") -> list[Tensor | Non
                 )
             if has_derivative(inner.type):
                 known[inner.endpoint] = tangent
-        root, library, nodes = between(graph, targets, inside)
+        root, library, nodes = between(graph, targets, here)
         Derivation(root, library, nodes, list(known)).push(root, nodes, known)
         return [known.get(y.endpoint) for y in targets]

@@ -7,11 +7,11 @@ from enum import Enum
 from typing import Any
 
 from graphvm.conversion import convert_to_tensor
-from graphvm.function import FuncGraph
 from graphvm.graph import Graph, Tensor
 from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules.nodes import constant, node, shape_of, zeros_like
 from graphvm.rules.registry import Cotangent, dense
+from graphvm.transforms.arguments import listed, tensors_of
 from graphvm.transforms.derivation import Derivation, aggregated
 from graphvm.transforms.scopes import RaisedRoot, Root, has_derivative
 from graphvm_runtime.errors import DTypeError, GraphError
@@ -80,9 +80,9 @@ def gradients(
     Source: `tf.gradients`.
     """
     del aggregation_method
-    targets, sources = _tensors(ys), _tensors(xs)
-    stops = _tensors(stop_gradients)
-    given = [None] * len(targets) if grad_ys is None else _list(grad_ys)
+    targets, sources = tensors_of(ys), tensors_of(xs)
+    stops = tensors_of(stop_gradients)
+    given = [None] * len(targets) if grad_ys is None else listed(grad_ys)
     if len(given) != len(targets):
         raise GraphError(f"{len(given)} grad_ys for {len(targets)} ys")
     if isinstance(unconnected_gradients, str):
@@ -94,9 +94,9 @@ def gradients(
         found = _pulled(
             graph,
             targets,
-            [_inside(graph, x) for x in sources],
+            [graph.here(x) for x in sources],
             [_cotangent(y, g, i) for i, (y, g) in enumerate(zip(targets, given, strict=True))],
-            [_inside(graph, t) for t in stops],
+            [graph.here(t) for t in stops],
             colocate_gradients_with_ops,
             gate_gradients,
         )
@@ -121,7 +121,7 @@ def vjp(ys: Any, xs: Any, cotangents: Any, name: str = "vjp") -> list[Tensor | N
         RuleError: a node on the way has no derivative rule.
     """
     found = gradients(ys, xs, cotangents, name)
-    with _tensors(ys)[0].graph.as_default():
+    with tensors_of(ys)[0].graph.as_default():
         return [None if g is None else dense(g) for g in found]
 
 
@@ -196,44 +196,6 @@ def _above(by_name: Mapping[str, Node], ends: Iterable[Endpoint]) -> set[str]:
             # It names values inside the nodes that it comes after.
             pending.extend(node.after)
     return found
-
-
-def _list(items: Any) -> list[Any]:
-    return list(items) if isinstance(items, list | tuple) else [items]
-
-
-def _tensors(items: Any) -> list[Tensor]:
-    """Tensors, and the handles of variables."""
-    if items is None:
-        return []
-    out = []
-    for item in _list(items):
-        handle = getattr(item, "handle", None)
-        ref = getattr(item, "_ref", None)
-        if isinstance(item, Tensor):
-            out.append(item)
-        elif isinstance(handle, Tensor):
-            out.append(handle)
-        elif callable(ref):
-            out.append(ref())
-        else:
-            out.append(convert_to_tensor(item))
-    return out
-
-
-def _inside(graph: Graph, tensor: Tensor) -> Tensor:
-    """What stands for a tensor in a body; the tensor itself in its own graph."""
-    if tensor.graph is graph:
-        return tensor
-    if isinstance(graph, FuncGraph):
-        for outer, inner in graph.captures:
-            if outer is tensor:
-                return inner
-        return graph.capture(tensor)
-    raise GraphError(
-        f"{tensor.name!r} is a tensor of another graph",
-        node=tensor.op._node.signature(),
-    )
 
 
 def _cotangent(y: Tensor, given: Any, index: int) -> Tensor | IndexedSlices | None:
