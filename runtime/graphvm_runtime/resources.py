@@ -219,7 +219,6 @@ class Step:
     __slots__ = (
         "cancel",
         "channels",
-        "deadline",
         "resources",
         "session",
         "state",
@@ -304,9 +303,9 @@ class Queue:
         """Lets no more elements in; waiting takers get what is left, then OutOfRangeError."""
         with self._lock:
             self.closed = True
-            refused = self._putting if cancel_pending else []
+            refused = self._putting.copy() if cancel_pending else []
             if cancel_pending:
-                self._putting = []
+                self._putting.clear()  # the same list: requests on their way hold it
             served = self._serve()
         error = CancelledError(f"queue {self.name!r} was closed")
         for request in refused:
