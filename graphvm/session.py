@@ -52,7 +52,6 @@ class Session:
         self._graph = get_default_graph() if graph is None else graph
         if not isinstance(self._graph, Graph):
             raise TypeError(f"graph must be a Graph, not {type(graph).__name__}")
-        self._config = config
         self._timeout = _seconds(getattr(config, "operation_timeout_in_ms", 0))
         self._engine = connect(target, config)
         self._seen = 0

@@ -164,7 +164,7 @@ class Variable:
         }
         self._handle = graph.add_node("VarHandleOp", (), attrs, scope).outputs[0]
         with graph.name_scope("IsInitialized"):
-            self._is_initialized = output("VarIsInitializedOp", (self._handle,))
+            output("VarIsInitializedOp", (self._handle,))
         kind = {"dtype": self._dtype}
         self._initializer = graph.add_node(
             "AssignVariableOp", (self._handle, initial), kind, "Assign"

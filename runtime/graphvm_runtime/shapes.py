@@ -12,8 +12,6 @@ from graphvm_runtime.errors import ShapeError
 Dim: TypeAlias = int | None
 Shape: TypeAlias = tuple[Dim, ...] | None  # None: rank unknown
 
-SCALAR: Shape = ()
-
 
 @dataclass(frozen=True, slots=True)
 class TensorType:

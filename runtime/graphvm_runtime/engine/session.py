@@ -233,11 +233,6 @@ class Plan:
                 session.ended(step)
         return executable.run(None, *feeds)
 
-    @property
-    def is_final(self) -> bool:
-        """Whether the plan is in its last tier."""
-        return self._final
-
     def direct(self) -> Callable[..., Sequence[Any]] | None:
         """The emitted function `run(None, *feeds)` itself, where it needs no step; else None."""
         if not self._final or self._needs_step or self._executable is None:
