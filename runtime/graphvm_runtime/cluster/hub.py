@@ -80,6 +80,11 @@ def options(limits: Limits) -> list[tuple[str, Any]]:
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.http2.max_ping_strikes", 0),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", 100),
+        # whole chunks in a frame, and several under way
+        ("grpc.http2.max_frame_size", 4 << 20),
+        ("grpc.http2.lookahead_bytes", 8 << 20),
+        ("grpc.http2.write_buffer_size", 8 << 20),
+        ("grpc.tcp_read_chunk_size", 1 << 20),
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.min_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 500),
