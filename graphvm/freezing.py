@@ -12,7 +12,7 @@ import numpy as np
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, functions_used
 from graphvm_runtime.ir.read import read_graph
 from graphvm_runtime.ir.write import write_graph
 from graphvm_runtime.ops.registry import FuncRef, lookup
@@ -52,20 +52,9 @@ def frozen(message: GraphDef, values: Mapping[str, Any]) -> GraphDef:
     freezer = _Freezer(values, graph.library)
     nodes = freezer.rewritten(graph.nodes, {})
     library = {**graph.library, **freezer.made}
-    used = _reached(nodes, library)
+    used = functions_used(nodes, library)
     kept = {name: function for name, function in library.items() if name in used}
     return write_graph(replace(graph.with_nodes(nodes), library=kept))
-
-
-def _reached(nodes: Iterable[Node], library: Mapping[str, Function]) -> set[str]:
-    found: set[str] = set()
-    pending = [ref.name for node in nodes for ref in node.functions()]
-    while pending:
-        name = pending.pop()
-        if name not in found and name in library:
-            found.add(name)
-            pending.extend(r.name for n in library[name].body.nodes for r in n.functions())
-    return found
 
 
 class _Freezer:

@@ -294,6 +294,19 @@ def _before(node: Node) -> list[str]:
     return [e.node for e in node.inputs] + list(node.after)
 
 
+def functions_used(nodes: Iterable[Node], library: Mapping[str, Function]) -> dict[str, Function]:
+    """The functions of the library that nodes can reach, through any depth of bodies."""
+    out: dict[str, Function] = {}
+    pending = list(nodes)
+    while pending:
+        for ref in pending.pop().functions():
+            function = library.get(ref.name)
+            if function is not None and ref.name not in out:
+                out[ref.name] = function
+                pending.extend(function.body.nodes)
+    return out
+
+
 def renamed(ends: Sequence[Endpoint], new: Mapping[Endpoint, Endpoint]) -> tuple[Endpoint, ...]:
     """Endpoints with some of them exchanged."""
     return tuple(new.get(e, e) for e in ends)

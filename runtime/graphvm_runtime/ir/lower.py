@@ -12,7 +12,7 @@ import numpy as np
 
 from graphvm_runtime.dtypes import bool_, int32, string
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, functions_used, source_text
 from graphvm_runtime.ir.rewriting import colocated, identity, is_effect, new_node
 from graphvm_runtime.ir.strictness import may_wait, waiting_functions
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
@@ -46,18 +46,7 @@ def lower(
     lowering = _Lowering(graph, only, keep, gate)
     lowering.emit(graph.nodes, _Scope("", {}, {}, (), frozenset()))
     out = graph.with_library({}).with_nodes(lowering.nodes)
-    return replace(out, library=_needed(out.nodes, graph.library))
-
-
-def _needed(nodes: Iterable[Node], library: Mapping[str, Function]) -> dict[str, Function]:
-    out: dict[str, Function] = {}
-    pending = list(nodes)
-    while pending:
-        for ref in pending.pop().functions():
-            if ref.name in library and ref.name not in out:
-                out[ref.name] = library[ref.name]
-                pending.extend(library[ref.name].body.nodes)
-    return out
+    return replace(out, library=functions_used(out.nodes, graph.library))
 
 
 @dataclass(slots=True)

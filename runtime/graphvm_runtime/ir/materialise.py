@@ -13,13 +13,21 @@ derived body is kept only as far as its used results, and what others name in it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.dtypes import DType, int32, variant
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, endpoint, ordered
+from graphvm_runtime.ir.graph import (
+    Endpoint,
+    Function,
+    Graph,
+    Node,
+    endpoint,
+    functions_used,
+    ordered,
+)
 from graphvm_runtime.ir.levels import Level
 from graphvm_runtime.ir.saved import (
     COUNT,
@@ -98,8 +106,8 @@ class _Work:
         for level, node in counts:  # last: a list made for another value counts as well
             level.replaced[Endpoint(node.name)] = self._brought(level, node)
         nodes = self._nodes(self.top)
-        before = _named(self.graph.nodes, self.graph.library)
-        after = _named(nodes, self.library)
+        before = functions_used(self.graph.nodes, self.graph.library)
+        after = functions_used(nodes, self.library)
         library = {n: f for n, f in self.library.items() if n in after or n not in before}
         return replace(self.graph, nodes=tuple(nodes), library=library)
 
@@ -536,16 +544,3 @@ def _astray(saved: Node, name: str, attr: str) -> GraphError:
         node=saved.signature(),
         do="keep the control flow whose derivative this is in the graph",
     )
-
-
-def _named(nodes: Sequence[Node], library: Mapping[str, Function]) -> set[str]:
-    """Functions that nodes need, directly or through others."""
-    found: set[str] = set()
-    pending = [ref.name for n in nodes for ref in n.functions()]
-    while pending:
-        name = pending.pop()
-        if name in found or name not in library:
-            continue
-        found.add(name)
-        pending.extend(ref.name for n in library[name].body.nodes for ref in n.functions())
-    return found

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from graphvm_runtime.dtypes import resource
 from graphvm_runtime.ir.graph import Endpoint, Function, Node
-from graphvm_runtime.ops.registry import Effects
 
 # ops that hand a handle on
 _CARRIERS = frozenset({"Identity", "Enter", "Switch", "Exit", "Merge", "NextIteration"})
@@ -111,16 +110,14 @@ def _reached(start: Iterable[str], step: Callable[[str], Iterable[str]]) -> froz
 
 def may_wait(node: Node, waiting: Collection[str]) -> bool:
     """Whether running the node may wait for another; `waiting`: functions in which one does."""
-    if node.op.effects & Effects.BLOCKING & ~Effects.STATEFUL:
-        return True
-    return any(f.name in waiting for f in node.functions())
+    return node.op.is_blocking or any(f.name in waiting for f in node.functions())
 
 
 def waiting_functions(library: Mapping[str, Function]) -> set[str]:
     """Functions with an op that waits, in themselves or in what they use."""
     out = {
         name for name, f in library.items()
-        if any(n.op.effects & Effects.BLOCKING & ~Effects.STATEFUL for n in f.body.nodes)
+        if any(n.op.is_blocking for n in f.body.nodes)
     }  # fmt: skip
     changed = True
     while changed:

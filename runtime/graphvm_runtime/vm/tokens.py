@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.frames import Frame, frames
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
+from graphvm_runtime.ir.graph import Endpoint, Graph, Node, functions_used, source_text
 from graphvm_runtime.kernels.registry import Kernel, made
 from graphvm_runtime.ops.control_flow import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
@@ -259,23 +259,9 @@ def _region(graph: Graph, node: Node) -> Region:
     else:
         kind, attrs = "call", ("f",)
     functions = tuple(node.attrs[a].name for a in attrs)
-    return Region(kind, functions, may_wait(graph.library, functions))
-
-
-def may_wait(library: Mapping[str, Function], functions: Collection[str]) -> bool:
-    """Whether any of these functions, or one that they use, has an op that waits for others."""
-    seen: set[str] = set()
-    pending = list(functions)
-    while pending:
-        function = library.get(pending.pop())
-        if function is None or function.name in seen:
-            continue
-        seen.add(function.name)
-        for node in function.body.nodes:
-            if node.op.is_blocking:
-                return True
-            pending.extend(ref.name for ref in node.functions())
-    return False
+    inner = functions_used([node], graph.library).values()
+    blocking = any(n.op.is_blocking for f in inner for n in f.body.nodes)
+    return Region(kind, functions, blocking)
 
 
 def _is_fresh(

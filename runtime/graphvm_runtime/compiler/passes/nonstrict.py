@@ -6,11 +6,11 @@ could not be raised: the dataflow machine runs them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from graphvm_runtime.compiler.request import Request
-from graphvm_runtime.ir.graph import Function, Graph, Node
+from graphvm_runtime.ir.graph import Function, Graph, Node, functions_used
 from graphvm_runtime.ir.lower import lower
 from graphvm_runtime.ir.strictness import queues
 from graphvm_runtime.ops.control_flow import PRIMITIVES
@@ -25,7 +25,7 @@ class NonStrict:
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph with such regions as dataflow primitives."""
-        used = _used(graph.nodes, graph.library)
+        used = functions_used(graph.nodes, graph.library)
         suspects = {
             name for name, f in used.items()
             if any(n.op.is_blocking or n.op.name in PRIMITIVES for n in f.body.nodes)
@@ -38,18 +38,6 @@ class NonStrict:
         if not names:
             return graph, request
         return lower(graph, only=names, keep=request.names(), gate=False), request
-
-
-def _used(nodes: Iterable[Node], library: Mapping[str, Function]) -> dict[str, Function]:
-    out: dict[str, Function] = {}
-    pending = list(nodes)
-    while pending:
-        for ref in pending.pop().functions():
-            function = library.get(ref.name)
-            if function is not None and ref.name not in out:
-                out[ref.name] = function
-                pending.extend(function.body.nodes)
-    return out
 
 
 def _loose_functions(library: Mapping[str, Function]) -> set[str]:
@@ -85,4 +73,6 @@ def _loose(
 
 def _waiting_inside(node: Node, library: Mapping[str, Function]) -> int:
     """Ops inside a region that may wait for others."""
-    return sum(n.op.is_blocking for f in _used([node], library).values() for n in f.body.nodes)
+    return sum(
+        n.op.is_blocking for f in functions_used([node], library).values() for n in f.body.nodes
+    )
