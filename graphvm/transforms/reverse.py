@@ -120,8 +120,11 @@ def vjp(ys: Any, xs: Any, cotangents: Any, name: str = "vjp") -> list[Tensor | N
     Raises:
         RuleError: a node on the way has no derivative rule.
     """
-    found = gradients(ys, xs, cotangents, name)
-    with tensors_of(ys)[0].graph.as_default():
+    targets = tensors_of(ys)
+    found = gradients(targets, xs, cotangents, name)
+    if not targets:
+        return found
+    with targets[0].graph.as_default():
         return [None if g is None else dense(g) for g in found]
 
 

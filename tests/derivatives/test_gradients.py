@@ -191,6 +191,11 @@ def test_variables_read_in_bodies() -> None:
         np.testing.assert_allclose(got, want)
 
 
+def test_nothing_has_no_derivatives() -> None:
+    assert vjp([], [], []) == []
+    assert jvp([], [], []) == []
+
+
 def test_vjp_and_jvp_are_transposes() -> None:
     x = number([0.3, 0.5])
     y = tf.stack([tf.sin(x[0]) * x[1], x[1] * x[1], x[0]])
