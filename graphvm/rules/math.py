@@ -47,14 +47,11 @@ def _by_gradient_op(
     return lambda site, g: (node(op, (conj(_out(site)), g)),)
 
 
-def _squared_difference(site: Site, g: Tensor) -> Cotangents:
+def _squared_difference(site: Site, g: Tensor) -> Sequence[Tensor | None]:
     """TensorFlow conjugates nothing here: of complex numbers it takes the squared distance."""
     x, y = site.wanted
     change = mul(mul(constant(2, g), g), sub(_x(site), _y(site)))
-    return (
-        reduced_like(change, site, 0) if x else None,
-        reduced_like(neg(change), site, 1) if y else None,
-    )
+    return change if x else None, neg(change) if y else None
 
 
 # -- sums ------------------------------------------------------------------------------------
