@@ -100,11 +100,14 @@ class DType:
         return self._limit("max")
 
     def _limit(self, which: str) -> Any:
+        limits: Any  # typed in some releases of ml_dtypes only
         if self.is_floating:
-            return getattr(ml_dtypes.finfo(self.numpy), which)
-        if self.is_integer:
-            return getattr(ml_dtypes.iinfo(self.numpy), which)
-        raise DTypeError(f"{self.name} has no {which}imum")
+            limits = ml_dtypes.finfo
+        elif self.is_integer:
+            limits = ml_dtypes.iinfo
+        else:
+            raise DTypeError(f"{self.name} has no {which}imum")
+        return getattr(limits(self.numpy), which)
 
     def is_compatible_with(self, other: object) -> bool:
         """Whether a value of type `other` may be used as this type: equal up to `_ref`."""
