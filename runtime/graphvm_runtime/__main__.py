@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import signal
 import sys
 from collections import Counter
@@ -85,6 +86,7 @@ def _worker(given: argparse.Namespace) -> int:
         raise SystemExit(128 + number)
 
     signal.signal(signal.SIGTERM, end)
+    os.environ["GRAPHVM_TASK"] = server.name  # for what this process starts
     print(f"{server.name} serves at {server.target}", flush=True)
     try:
         server.join()

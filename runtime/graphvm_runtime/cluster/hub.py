@@ -15,6 +15,7 @@ os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 
 import grpc
 
+from graphvm_runtime import config
 from graphvm_runtime.cluster.rendezvous import Route
 from graphvm_runtime.cluster.threads import Threads
 from graphvm_runtime.cluster.transport import PROTOCOL, Handler, Limits, Link
@@ -247,11 +248,13 @@ class Hub:
                 there = self._links.get(link.peer)
                 if there is None or there.error is not None:
                     self._links[link.peer] = link
+                config.log("rpc", "%s is linked to %s", self.task, link.peer)
                 return
         link.close()
 
     def dropped(self, link: Link) -> None:
         """Forgets a link that has ended."""
+        config.log("rpc", "%s lost %s: %s", self.task, link.peer or "a caller", link.error)
         with self._lock:
             self._all.discard(link)
             if self._links.get(link.peer) is link and link.peer not in self.addresses:
