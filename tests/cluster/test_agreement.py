@@ -135,3 +135,30 @@ def test_runs_go_on_at_the_same_time(cluster: Cluster) -> None:
         jobs = [(k, pool.submit(there.run, outputs, {x: 0.1 * k, n: k % 5})) for k in range(24)]
         for k, job in jobs:
             equal(job.result(60), here.run(outputs, {x: 0.1 * k, n: k % 5}))
+
+
+@pytest.mark.parametrize("optimizer", ["GradientDescentOptimizer", "AdamOptimizer"])
+def test_training_with_variables_on_several_tasks(cluster: Cluster, optimizer: str) -> None:
+    chance = np.random.default_rng(0)
+    inputs = chance.normal(size=(64, 5)).astype(np.float32)
+    wanted = (inputs.sum(1, keepdims=True) > 0).astype(np.float32)
+    graph = tf.Graph()
+    with graph.as_default(), tf.name_scope(f"test{next(_numbers)}"):
+        x, y = tf.placeholder(tf.float32, [None, 5]), tf.placeholder(tf.float32, [None, 1])
+        with tf.device("/job:worker/task:1"):
+            first = tf.Variable(chance.normal(size=(5, 8)).astype(np.float32))
+        with tf.device("/job:worker/task:2"):
+            second = tf.Variable(chance.normal(size=(8, 1)).astype(np.float32))
+        with tf.device("/job:worker/task:0"):
+            guess = tf.matmul(tf.tanh(tf.matmul(x, first)), second)
+            loss = tf.reduce_mean(tf.square(guess - y))
+        train = getattr(tf.train, optimizer)(0.05).minimize(loss)
+        start = tf.global_variables_initializer()
+    losses: list[list[float]] = []
+    for session in (tf.Session(graph=graph), cluster.session(graph)):
+        with session:
+            session.run(start)
+            feeds = {x: inputs, y: wanted}
+            losses.append([session.run([loss, train], feeds)[0] for _ in range(10)])
+    np.testing.assert_allclose(losses[1], losses[0], rtol=1e-5)
+    assert losses[0][-1] < losses[0][0]

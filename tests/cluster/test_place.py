@@ -263,3 +263,15 @@ def test_dataflow_primitives_stay_in_one_place() -> None:
     nodes: list[Node] = [n.changed(device=d) for n, d in zip(graph.nodes, DEVICES, strict=False)]
     with pytest.raises(UnimplementedError, match="do not span devices"):
         _whole(graph.with_nodes(nodes), request, W0)
+
+
+def test_a_read_goes_with_its_variable_even_if_it_is_colocated_elsewhere() -> None:
+    with on(W0):
+        v = tf.Variable(1.0, name="v")
+    with on(W1):
+        w = tf.Variable(1.0, name="w")
+    with tf.colocate_with(w.op):
+        read = v.read_value()
+    found = placed(read + w.read_value())
+    assert found["v"] == W0
+    assert found["w"] == W1

@@ -216,6 +216,8 @@ class _Body:
             if not region:
                 for _, end in held:
                     self._unite(self._key(end), node.name)
+                if held or self._makes(node):
+                    continue  # it is where its resource is, whatever it is colocated with
                 for token in _tokens(node):
                     if token in self.by_name and not self._is_region(token):
                         self._unite(token, node.name)
@@ -263,15 +265,11 @@ class _Body:
         if hint is not None:
             return hint
         asked = [n for n in nodes if n.op.name not in _NOWHERE]
-        makers = [
-            n for n in asked
-            if any(t.dtype.base is resource for t in n.outputs)
-            and not any(self._type(e) is resource for e in n.inputs)
-        ]  # fmt: skip
+        makers = [n for n in asked if self._makes(n)]
         # A resource stays where it was made, whatever else a request uses: a node that is not in
         # every graph must not move it.
         if makers:
-            return self._of_makers(makers, asked)
+            return self._of_makers(makers)
         for node in asked:
             device = self.placer.place.resolved(node)
             if device is not None:
@@ -285,7 +283,7 @@ class _Body:
             return self._of_single(nodes[0])
         return self.default
 
-    def _of_makers(self, makers: Sequence[Node], members: Sequence[Node]) -> DeviceSpec:
+    def _of_makers(self, makers: Sequence[Node]) -> DeviceSpec:
         """Where the resources of a group are.
 
         Raises:
@@ -295,9 +293,7 @@ class _Body:
         for maker in makers:
             device = self.placer.place.resolved(maker)
             if device is None:
-                tokens = _tokens(maker)
-                near = [self.placer.place.resolved(n) for n in members if n.name in tokens]
-                near += [self._colocated(t) for t in tokens if t not in self.by_name]
+                near = map(self._colocated, _tokens(maker))
                 device = next((d for d in near if d is not None), self.default)
             found.setdefault(device, maker)
         if len(found) > 1:
@@ -311,10 +307,19 @@ class _Body:
             )
         return next(iter(found))
 
+    def _makes(self, node: Node) -> bool:
+        """Whether a resource begins here."""
+        return any(t.dtype.base is resource for t in node.outputs) and not any(
+            self._type(e) is resource for e in node.inputs
+        )
+
     def _colocated(self, name: str) -> DeviceSpec | None:
-        if name in self.by_name:
+        """Where a node is that another one wants to be with."""
+        if name not in self.by_name:
+            return self.outer(name)
+        if self._is_region(name):
             return self._region_home(self.by_name[name])
-        return self.outer(name)
+        return self.where(name)
 
     def _of_single(self, node: Node) -> DeviceSpec | None:
         name = node.op.name
@@ -388,15 +393,8 @@ class _Body:
             for e in node.inputs[skip:]
         )
         return self.placer.function(
-            node.attrs[attr].name, params, self._region_home(node), self._outer_of
+            node.attrs[attr].name, params, self._region_home(node), self._colocated
         )
-
-    def _outer_of(self, name: str) -> DeviceSpec | None:
-        if name in self.by_name:
-            if self._is_region(name):
-                return self._region_home(self.by_name[name])
-            return self.where(name)
-        return self.outer(name)
 
     # -- the outcome -----------------------------------------------------------------------
 
