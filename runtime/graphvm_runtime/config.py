@@ -60,14 +60,25 @@ TRACE = Switch("GRAPHVM_TRACE", "", str, "file for a Chrome trace of each step")
 LOG = Switch("GRAPHVM_LOG", "", str, "what to log: compile, place, rpc")
 TRACEBACK = Switch("GRAPHVM_TRACEBACK", "", str, "`full` shows our own frames")
 STRICT = Switch("GRAPHVM_STRICT", False, _flag, "every session goes through serialized bytes")
-TLS = Switch(
-    "GRAPHVM_TLS", "", str, "files for TLS with a cluster: authority,certificate,key"
-)
+TLS = Switch("GRAPHVM_TLS", "", str, "files for TLS with a cluster: authority,certificate,key")
 TASK = Switch("GRAPHVM_TASK", "", str, "name of this task, set by `graphvm worker`")
 
 SWITCHES: dict[str, Switch[Any]] = {
     s.name: s
-    for s in (DUMP, VERIFY, PASSES, INTERPRET, EMIT, CHECK_NUMERICS, TRACE, LOG, TRACEBACK, STRICT, TLS, TASK)
+    for s in (
+        DUMP,
+        VERIFY,
+        PASSES,
+        INTERPRET,
+        EMIT,
+        CHECK_NUMERICS,
+        TRACE,
+        LOG,
+        TRACEBACK,
+        STRICT,
+        TLS,
+        TASK,
+    )  # fmt: skip
 }
 
 

@@ -1,5 +1,8 @@
 """Complex derivatives conjugate where TensorFlow's do; the values were recorded from TensorFlow."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,7 +11,7 @@ import graphvm as tf
 A = np.array([1 + 2j, -0.5 + 0.3j, 2 - 1j])
 B = np.array([0.3 - 1j, 1 + 1j, -2 + 0.1j])
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "mul": lambda x, y: x * y,
     "div": lambda x, y: x / y,
     "sqrt": lambda x, y: tf.sqrt(x) * y,
@@ -28,7 +31,7 @@ FUNCTIONS = {
     "neg": lambda x, y: -x * y,
     "sd": lambda x, y: tf.squared_difference(x, y),
 }
-RECORDED = {
+RECORDED: dict[str, tuple[Any, Any]] = {
     "mul": (
         [0.95 + 1.35j, 1 - 2j, -3.05 + 0.85j],
         [0.5 - 3.5j, -0.9 - 0.2j, 3.5 + 0.5j],
@@ -105,7 +108,7 @@ RECORDED = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_complex_gradients_are_tensorflows(name):
+def test_complex_gradients_are_tensorflows(name: Any) -> None:
     with tf.Graph().as_default():
         x, y = tf.constant(A), tf.constant(B)
         z = FUNCTIONS[name](x, y)

@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
+import pytest
 from google.protobuf import text_format
 
 import graphvm as tf
@@ -12,7 +14,7 @@ import graphvm as tf
 FOLDER = Path(__file__).parent.parent / "data" / "goldens"
 
 
-def names():
+def names() -> Any:
     """All recorded cases, `category/case`."""
     return sorted(f.parent.relative_to(FOLDER).as_posix() for f in FOLDER.rglob("case.json"))
 
@@ -20,7 +22,7 @@ def names():
 class Case:
     """One recorded case; `%TMP%` in its strings stands for `folder`."""
 
-    def __init__(self, name, folder):
+    def __init__(self, name: Any, folder: Any) -> None:
         self.path = FOLDER / name
         self.spec = json.loads((self.path / "case.json").read_text())
         self.arrays = {}
@@ -29,7 +31,7 @@ class Case:
                 self.arrays = dict(held)
         self.folder = str(folder).encode()
 
-    def array(self, d):
+    def array(self, d: Any) -> Any:
         """The array that a feed or fetch names."""
         if "fill" in d:
             count = int(np.prod(d["shape"]))
@@ -49,26 +51,25 @@ class Case:
             found = found.view(ml_dtypes.bfloat16)
         return found.reshape(d["shape"])
 
-    def check(self):
+    def check(self) -> None:
         """Raises AssertionError where GraphVM gives something else than TensorFlow gave."""
         kind = self.spec["kind"]
         if kind == "checkpoint":
             self._check_checkpoint()
             return
         with tf.Graph().as_default() as graph:
-            try:
-                self._load()
-            except Exception as error:
-                assert kind == "import_error", error
-                assert self.spec["error"]["class"] in _classes(error)
+            if kind == "import_error":
+                with pytest.raises(Exception, match="") as caught:
+                    self._load()
+                assert self.spec["error"]["class"] in _classes(caught.value)
                 return
-            assert kind != "import_error", "the import went through"
+            self._load()
             made = self._gradients(graph) if self.spec.get("gradients") else {}
             with tf.Session(graph=graph) as sess:
                 for number, run in enumerate(self.spec["runs"]):
                     self._check_run(sess, number, run, made)
 
-    def _load(self):
+    def _load(self) -> None:
         file = self.path / self.spec["graph"]
         if file.suffix == ".meta":
             tf.train.import_meta_graph(str(file))
@@ -80,7 +81,7 @@ class Case:
             message.ParseFromString(file.read_bytes())
         tf.import_graph_def(message, name="")
 
-    def _gradients(self, graph):
+    def _gradients(self, graph: Any) -> Any:
         spec = self.spec["gradients"]
         ys, xs, given = (
             [graph.get_tensor_by_name(n) for n in spec.get(key) or ()]
@@ -96,20 +97,19 @@ class Case:
             made |= {f"grad2:{i}": t for i, t in enumerate(tf.gradients(terms, xs))}
         return {k: tf.convert_to_tensor(t) for k, t in made.items() if t is not None}
 
-    def _check_run(self, sess, number, run, made):
+    def _check_run(self, sess: Any, number: Any, run: Any, made: Any) -> None:
         feeds = {d["name"]: self.array(d) for d in run["feeds"]}
         fetches = [made.get(d["name"], d["name"]) for d in run["fetches"]]
-        try:
-            values, _ = sess.run([fetches, run["targets"]], feeds)
-        except Exception as error:
-            assert "error" in run, f"run {number}: {error}"
-            assert run["error"]["class"] in _classes(error), error
+        if "error" in run:
+            with pytest.raises(Exception, match="") as caught:
+                sess.run([fetches, run["targets"]], feeds)
+            assert run["error"]["class"] in _classes(caught.value), f"run {number}"
             return
-        assert "error" not in run, f"run {number} went through"
+        values, _ = sess.run([fetches, run["targets"]], feeds)
         for value, d in zip(values, run["fetches"], strict=True):
             _compare(value, self.array(d), d)
 
-    def _check_checkpoint(self):
+    def _check_checkpoint(self) -> None:
         reader = tf.train.load_checkpoint(str(self.path / self.spec["prefix"]))
         tensors = self.spec["tensors"]
         assert sorted(reader.get_variable_to_shape_map()) == [d["name"] for d in tensors]
@@ -117,11 +117,11 @@ class Case:
             _compare(reader.get_tensor(d["name"]), self.array(d), d)
 
 
-def _classes(error):
+def _classes(error: Any) -> Any:
     return [k.__name__ for k in type(error).__mro__]
 
 
-def _compare(got, want, d):
+def _compare(got: Any, want: Any, d: Any) -> None:
     if want.dtype == object:
         assert np.shape(got) == want.shape
         assert np.asarray(got, object).reshape(-1).tolist() == want.reshape(-1).tolist()

@@ -2,13 +2,16 @@
 
 import collections
 import contextlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 
 from graphvm_runtime import config
 from tests.goldens.replay import Case, names
 
-MACHINES = {
+MACHINES: dict[str, Callable[[], AbstractContextManager[None]]] = {
     "interpreted": lambda: config.INTERPRET.set(True),
     "emitted": lambda: config.EMIT.set(True),
     "strict": lambda: config.STRICT.set(True),
@@ -18,12 +21,12 @@ MACHINES = {
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", names())
-def test_gives_what_tensorflow_gave(name, machine, tmp_path):
+def test_gives_what_tensorflow_gave(name: Any, machine: Any, tmp_path: Any) -> None:
     with MACHINES[machine]():
         Case(name, tmp_path).check()
 
 
-def test_every_category_of_the_op_set_is_there():
+def test_every_category_of_the_op_set_is_there() -> None:
     count = collections.Counter(n.split("/")[0] for n in names())
     assert sum(count.values()) >= 558
     assert count["control_v1"] >= 24

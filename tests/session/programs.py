@@ -1,5 +1,9 @@
 """Random well-typed programs over [3, 3] matrices, with branches and loops, for property tests."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 from hypothesis import strategies as st
 
 import graphvm as tf
@@ -9,9 +13,9 @@ BINARY = ("add", "sub", "mul", "matmul", "max", "where")
 
 
 @st.composite
-def recipes(draw, depth=2):
+def recipes(draw: Any, depth: Any = 2) -> Any:
     """A list of steps; each makes a tensor from earlier ones, chosen by number."""
-    steps = []
+    steps: list[tuple[Any, ...]] = []
     for _ in range(draw(st.integers(1, 6))):
         kinds = ["unary", "binary", "const"] + ["cond", "while"] * (depth > 0)
         kind = draw(st.sampled_from(kinds))
@@ -30,11 +34,11 @@ def recipes(draw, depth=2):
     return steps
 
 
-def built(steps, given):
+def built(steps: Any, given: Any) -> Any:
     """Tensors of a recipe, those given first."""
     made = list(given)
 
-    def pick(number):
+    def pick(number: Any) -> Any:
         return made[number % len(made)]
 
     for step in steps:
@@ -43,26 +47,12 @@ def built(steps, given):
             made.append(tf.fill([3, 3], tf.constant(step[1], tf.float64)))
         elif name == "cond":
             x = pick(step[1])
-            before = list(made)
-            made.append(
-                tf.cond(
-                    tf.reduce_sum(x) > 0,
-                    lambda before=before, s=step: built(s[2], before)[-1],
-                    lambda before=before, s=step: built(s[3], before)[-1],
-                )
-            )
+            then, other = (partial(_last, inner, list(made)) for inner in step[2:])
+            made.append(tf.cond(tf.reduce_sum(x) > 0, then, other))
         elif name == "while":
-            before = list(made)
-            made.append(
-                tf.while_loop(
-                    lambda i, x, s=step: i < s[2],
-                    lambda i, x, before=before, s=step: (
-                        i + 1,
-                        tf.tanh(built(s[3], [*before, x])[-1] + x * 0.5),
-                    ),
-                    (tf.constant(0), pick(step[1])),
-                )[1]
-            )
+            _, start, trips, inner = step
+            test, body = partial(_below, trips), partial(_turn, inner, list(made))
+            made.append(tf.while_loop(test, body, (tf.constant(0), pick(start)))[1])
         elif len(step) == 2:
             made.append(_unary(name, pick(step[1])))
         else:
@@ -70,8 +60,20 @@ def built(steps, given):
     return made
 
 
-def _unary(name, x):
-    return {
+def _last(steps: Any, given: Any) -> Any:
+    return built(steps, given)[-1]
+
+
+def _below(trips: Any, i: Any, x: Any) -> Any:
+    return i < trips
+
+
+def _turn(steps: Any, given: Any, i: Any, x: Any) -> Any:
+    return i + 1, tf.tanh(_last(steps, [*given, x]) + x * 0.5)
+
+
+def _unary(name: Any, x: Any) -> Any:
+    functions: dict[str, Callable[[], Any]] = {
         "neg": lambda: -x,
         "tanh": lambda: tf.tanh(x),
         "square": lambda: tf.square(tf.tanh(x)),
@@ -81,15 +83,17 @@ def _unary(name, x):
         "exp": lambda: tf.exp(tf.tanh(x)),
         "relu": lambda: tf.nn.relu(x),
         "slice": lambda: tf.concat([x[1:], x[:1]], 0),
-    }[name]()
+    }
+    return functions[name]()
 
 
-def _binary(name, x, y):
-    return {
+def _binary(name: Any, x: Any, y: Any) -> Any:
+    functions: dict[str, Callable[[], Any]] = {
         "add": lambda: x + y,
         "sub": lambda: x - y,
         "mul": lambda: tf.tanh(x) * y,
         "matmul": lambda: tf.matmul(tf.tanh(x), tf.tanh(y)),
         "max": lambda: tf.maximum(x, y),
         "where": lambda: tf.where(x > y, x, y),
-    }[name]()
+    }
+    return functions[name]()

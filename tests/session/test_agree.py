@@ -1,7 +1,6 @@
 """One program, every way to run it, one answer."""
 
-import sys
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
@@ -9,17 +8,14 @@ from hypothesis import strategies as st
 
 import graphvm as tf
 from graphvm_runtime import config
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from programs import built, recipes
+from tests.session.programs import built, recipes
 
 START = np.array([[0.5, -1.0, 2.0], [0.1, 0.0, -0.3], [1.5, 0.7, -2.0]])
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(recipes(), st.booleans())
-def test_interpreted_emitted_and_through_bytes_agree(steps, negate):
+def test_interpreted_emitted_and_through_bytes_agree(steps: Any, negate: Any) -> None:
     fed = -START if negate else START
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float64, [3, 3])

@@ -1,6 +1,8 @@
 """Who owns an array: nothing that a caller does to its arrays changes a session's state."""
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,18 +10,18 @@ import pytest
 import graphvm as tf
 
 
-def _runs(session, fetch, feeds=None, times=4):
+def _runs(session: Any, fetch: Any, feeds: Any = None, times: Any = 4) -> Any:
     """The same run in every tier: interpreted first, emitted later."""
     return [session.run(fetch, feeds) for _ in range(times)]
 
 
 @pytest.fixture
-def graph():
+def graph() -> Any:
     with tf.Graph().as_default() as g:
         yield g
 
 
-def test_a_feed_changed_after_an_assign_leaves_the_variable_alone(graph):
+def test_a_feed_changed_after_an_assign_leaves_the_variable_alone(graph: Any) -> None:
     v = tf.Variable(np.zeros(4, np.float32))
     x = tf.placeholder(tf.float32, [4])
     put = v.assign(x)
@@ -33,15 +35,16 @@ def test_a_feed_changed_after_an_assign_leaves_the_variable_alone(graph):
 
 
 @pytest.mark.parametrize("view", ["reshape", "transpose", "slice", "identity", "squeeze"])
-def test_a_view_of_a_feed_is_copied_before_a_variable_keeps_it(graph, view):
+def test_a_view_of_a_feed_is_copied_before_a_variable_keeps_it(graph: Any, view: Any) -> None:
     x = tf.placeholder(tf.float32, [2, 2, 1])
-    seen = {
+    views: dict[str, Callable[[], Any]] = {
         "reshape": lambda: tf.reshape(x, [2, 2, 1]),
         "transpose": lambda: tf.transpose(x, [1, 0, 2]),
         "slice": lambda: x[:, :, :],
         "identity": lambda: tf.identity(x),
         "squeeze": lambda: tf.expand_dims(tf.squeeze(x, [2]), 2),
-    }[view]()
+    }
+    seen = views[view]()
     v = tf.Variable(np.zeros((2, 2, 1), np.float32))
     put = v.assign(seen)
     with tf.Session() as sess:
@@ -54,19 +57,20 @@ def test_a_view_of_a_feed_is_copied_before_a_variable_keeps_it(graph, view):
 
 
 @pytest.mark.parametrize("what", ["variable", "constant", "feed", "loop"])
-def test_a_fetch_that_the_caller_changes_is_its_own(graph, what):
+def test_a_fetch_that_the_caller_changes_is_its_own(graph: Any, what: Any) -> None:
     v = tf.Variable(np.arange(4, dtype=np.float32))
     x = tf.placeholder(tf.float32, [4])
     start = tf.constant([1.0, 2.0, 3.0, 4.0])
     n = tf.placeholder_with_default(0, [])
-    fetch = {
+    fetches: dict[str, Callable[[], Any]] = {
         "variable": lambda: tf.identity(v),
         "constant": lambda: tf.identity(start),
         "feed": lambda: tf.identity(x),
         "loop": lambda: tf.while_loop(
             lambda i, a: i < n, lambda i, a: (i + 1, a + 1.0), (tf.constant(0), start)
         )[1],
-    }[what]()
+    }
+    fetch = fetches[what]()
     feeds = {x: np.arange(4, dtype=np.float32)}
     with tf.Session() as sess:
         sess.run(v.initializer)
@@ -78,7 +82,7 @@ def test_a_fetch_that_the_caller_changes_is_its_own(graph, what):
             np.testing.assert_array_equal(feeds[x], np.arange(4))
 
 
-def test_two_fetches_of_one_memory_do_not_share_it(graph):
+def test_two_fetches_of_one_memory_do_not_share_it(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [4])
     y = x * 2.0
     z = tf.reshape(y, [2, 2])
@@ -89,7 +93,7 @@ def test_two_fetches_of_one_memory_do_not_share_it(graph):
             assert (b == 2).all()
 
 
-def test_what_a_variable_took_and_the_caller_fetched_are_apart(graph):
+def test_what_a_variable_took_and_the_caller_fetched_are_apart(graph: Any) -> None:
     v = tf.Variable(np.zeros(4, np.float32))
     x = tf.placeholder(tf.float32, [4])
     y = x + 1.0
@@ -103,7 +107,7 @@ def test_what_a_variable_took_and_the_caller_fetched_are_apart(graph):
             sess.run(v.assign_add(np.ones(4, np.float32)).op)
 
 
-def test_a_read_before_an_assign_keeps_its_value_when_both_are_fetched(graph):
+def test_a_read_before_an_assign_keeps_its_value_when_both_are_fetched(graph: Any) -> None:
     v = tf.Variable(np.zeros(4096, np.float32))
     before = v.read_value()
     with tf.control_dependencies([before]):
@@ -115,7 +119,7 @@ def test_a_read_before_an_assign_keeps_its_value_when_both_are_fetched(graph):
             assert (old == k).all()
 
 
-def test_an_array_fetched_earlier_is_not_written_by_a_later_step(graph):
+def test_an_array_fetched_earlier_is_not_written_by_a_later_step(graph: Any) -> None:
     v = tf.Variable(np.zeros(4096, np.float32))
     add = v.assign_add(np.ones(4096, np.float32))
     with tf.Session() as sess:
@@ -127,17 +131,17 @@ def test_an_array_fetched_earlier_is_not_written_by_a_later_step(graph):
     assert [h[0] for h in held] == [0, 1, 2, 3, 4]
 
 
-def test_threads_in_one_session_do_not_write_into_each_other(graph):
+def test_threads_in_one_session_do_not_write_into_each_other(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [64, 64])
     y = x
     for _ in range(20):
         y = tf.tanh(y * 1.01) + 0.5
-    wrong = []
+    wrong: list[int] = []
     with tf.Session() as sess:
         feeds = [np.full((64, 64), k, np.float32) for k in range(4)]
         want = [sess.run(y, {x: f}) for f in feeds]
 
-        def work(k):
+        def work(k: Any) -> None:
             got = [sess.run(y, {x: feeds[k]}) for _ in range(50)]
             wrong.extend(k for g in got if not np.array_equal(g, want[k]))
 
@@ -149,7 +153,7 @@ def test_threads_in_one_session_do_not_write_into_each_other(graph):
     assert not wrong
 
 
-def test_assign_add_from_many_threads_loses_nothing(graph):
+def test_assign_add_from_many_threads_loses_nothing(graph: Any) -> None:
     v = tf.Variable(np.zeros(2048, np.float32))
     add = v.assign_add(np.ones(2048, np.float32))
     with tf.Session() as sess:

@@ -4,6 +4,7 @@ import collections
 import json
 import signal
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from graphvm.timeline import Timeline
 
 
 @pytest.fixture
-def graph():
+def graph() -> Any:
     with tf.Graph().as_default() as g:
         yield g
 
@@ -21,7 +22,7 @@ def graph():
 Pair = collections.namedtuple("Pair", "a b")
 
 
-def test_fetches_nest_in_lists_tuples_dictionaries_and_named_tuples(graph):
+def test_fetches_nest_in_lists_tuples_dictionaries_and_named_tuples(graph: Any) -> None:
     x = tf.constant(3.0)
     y = tf.constant([1, 2], name="y")
     op = tf.no_op()
@@ -35,7 +36,7 @@ def test_fetches_nest_in_lists_tuples_dictionaries_and_named_tuples(graph):
     assert got["e"] == []
 
 
-def test_rank_zero_comes_out_as_a_scalar_of_its_type_and_strings_as_bytes(graph):
+def test_rank_zero_comes_out_as_a_scalar_of_its_type_and_strings_as_bytes(graph: Any) -> None:
     with tf.Session() as sess:
         fetches = tf.constant(2, tf.int64), tf.constant("ab")
         for _ in range(4):
@@ -45,7 +46,7 @@ def test_rank_zero_comes_out_as_a_scalar_of_its_type_and_strings_as_bytes(graph)
     assert text == b"ab"
 
 
-def test_any_tensor_can_be_fed_also_the_constant_that_fixed_a_shape(graph):
+def test_any_tensor_can_be_fed_also_the_constant_that_fixed_a_shape(graph: Any) -> None:
     shape = tf.constant([2, 3])
     y = tf.reshape(tf.range(6), shape)
     assert y.shape.as_list() == [2, 3]
@@ -57,7 +58,7 @@ def test_any_tensor_can_be_fed_also_the_constant_that_fixed_a_shape(graph):
             assert sess.run(doubled, {y: np.ones((2, 3), np.int32)}).tolist() == [[2] * 3] * 2
 
 
-def test_numbers_are_cast_silently_when_fed(graph):
+def test_numbers_are_cast_silently_when_fed(graph: Any) -> None:
     x = tf.placeholder(tf.int32, [])
     u = tf.placeholder(tf.uint8, [1])
     with tf.Session() as sess:
@@ -66,7 +67,7 @@ def test_numbers_are_cast_silently_when_fed(graph):
         assert sess.run(x + 0, {x: np.array(2**40)}) == 0
 
 
-def test_bad_feeds_and_fetches_say_what_is_wrong(graph):
+def test_bad_feeds_and_fetches_say_what_is_wrong(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [2], name="x")
     y = x * 2.0
     with tf.Session() as sess:
@@ -86,7 +87,7 @@ def test_bad_feeds_and_fetches_say_what_is_wrong(graph):
         assert sess.run(y, {x: [1, 2]}).tolist() == [2, 4]
 
 
-def test_a_fetch_fed_gives_what_was_fed(graph):
+def test_a_fetch_fed_gives_what_was_fed(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [2])
     with tf.Session() as sess:
         for _ in range(4):
@@ -96,7 +97,7 @@ def test_a_fetch_fed_gives_what_was_fed(graph):
             assert fed[0] == 1
 
 
-def test_a_callable_gives_what_run_gives(graph):
+def test_a_callable_gives_what_run_gives(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [])
     y = tf.placeholder(tf.float32, [2])
     with tf.Session() as sess:
@@ -111,7 +112,7 @@ def test_a_callable_gives_what_run_gives(graph):
             one()
 
 
-def test_a_graph_that_grows_after_a_run_runs_on(graph):
+def test_a_graph_that_grows_after_a_run_runs_on(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [])
     y = x + 1.0
     with tf.Session() as sess:
@@ -122,7 +123,7 @@ def test_a_graph_that_grows_after_a_run_runs_on(graph):
             assert sess.run([y, z], {x: k}) == [k + 1, 2 * k + 2]
 
 
-def test_a_loop_that_never_ends_meets_its_timeout(graph):
+def test_a_loop_that_never_ends_meets_its_timeout(graph: Any) -> None:
     loop = tf.while_loop(lambda i: tf.constant(True), lambda i: i + 1, [tf.constant(0)])
     with tf.Session() as sess:
         with pytest.raises(tf.errors.DeadlineExceededError, match="longer"):
@@ -132,7 +133,7 @@ def test_a_loop_that_never_ends_meets_its_timeout(graph):
         sess.run(loop)
 
 
-def test_a_queue_that_stays_empty_meets_its_timeout(graph):
+def test_a_queue_that_stays_empty_meets_its_timeout(graph: Any) -> None:
     queue = tf.FIFOQueue(2, tf.float32, shapes=[[]])
     item = queue.dequeue()
     with tf.Session() as sess:
@@ -143,7 +144,7 @@ def test_a_queue_that_stays_empty_meets_its_timeout(graph):
         assert sess.run(item) == 3  # the requests that timed out take nothing
 
 
-def test_ctrl_c_stops_a_loop_and_leaves_the_session_usable(graph):
+def test_ctrl_c_stops_a_loop_and_leaves_the_session_usable(graph: Any) -> None:
     loop = tf.while_loop(lambda i: tf.constant(True), lambda i: i + 1, [tf.constant(0)])
     with tf.Session() as sess:
         timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
@@ -154,13 +155,13 @@ def test_ctrl_c_stops_a_loop_and_leaves_the_session_usable(graph):
         assert sess.run(tf.constant(1)) == 1
 
 
-def test_closing_a_session_cancels_what_waits(graph):
+def test_closing_a_session_cancels_what_waits(graph: Any) -> None:
     queue = tf.FIFOQueue(2, tf.float32, shapes=[[]])
     item = queue.dequeue()
     sess = tf.Session()
     caught = []
 
-    def wait():
+    def wait() -> None:
         try:
             sess.run(item)
         except tf.errors.CancelledError as error:
@@ -177,7 +178,7 @@ def test_closing_a_session_cancels_what_waits(graph):
         sess.run(item)
 
 
-def test_two_queue_operations_that_wait_for_each_other_in_one_step_finish(graph):
+def test_two_queue_operations_that_wait_for_each_other_in_one_step_finish(graph: Any) -> None:
     a = tf.FIFOQueue(1, tf.float32, shapes=[[]])
     b = tf.FIFOQueue(1, tf.float32, shapes=[[]])
     from_a = a.dequeue()
@@ -191,7 +192,7 @@ def test_two_queue_operations_that_wait_for_each_other_in_one_step_finish(graph)
         assert sess.stats([from_b, to_b, to_a])["strands"] > 2
 
 
-def test_many_blocked_operations_do_not_stop_one_that_can_run(graph):
+def test_many_blocked_operations_do_not_stop_one_that_can_run(graph: Any) -> None:
     queue = tf.FIFOQueue(1000, tf.float32, shapes=[[]])
     taken = [queue.dequeue() for _ in range(100)]
     given = [queue.enqueue(float(k)) for k in range(100)]
@@ -200,7 +201,7 @@ def test_many_blocked_operations_do_not_stop_one_that_can_run(graph):
     assert sorted(got[0]) == list(range(100))
 
 
-def test_a_step_can_be_traced_for_chrome(graph):
+def test_a_step_can_be_traced_for_chrome(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [8, 8])
     y = tf.matmul(x, x, name="product") + 1.0
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
@@ -212,7 +213,7 @@ def test_a_step_can_be_traced_for_chrome(graph):
     assert "product" in names
 
 
-def test_nothing_falls_back_to_the_interpreter(graph):
+def test_nothing_falls_back_to_the_interpreter(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [4])
     y = tf.while_loop(
         lambda i, a: i < 3,
