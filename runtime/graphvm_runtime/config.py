@@ -78,7 +78,7 @@ SWITCHES: dict[str, Switch[Any]] = {
         STRICT,
         TLS,
         TASK,
-    )  # fmt: skip
+    )
 }
 
 
