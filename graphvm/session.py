@@ -106,11 +106,16 @@ class Session:
         """
         if self._seen != self._graph.version:
             self._extend()
+        feeds = feed_dict or ()
         try:
-            key = (fetches, *feed_dict) if feed_dict else (fetches,)
-            entry = self._entries[key]
+            if type(fetches) is list:
+                entry = self._entries[list, len(fetches), *fetches, *feeds]
+            else:
+                entry = self._entries[fetches, *feeds]
+            if config.overridden():
+                entry = self._made_entry(fetches, tuple(feeds))
         except (KeyError, TypeError):
-            entry = self._entry(fetches, tuple(feed_dict or ()))
+            entry = self._entry(fetches, tuple(feeds))
         if self._closed:
             raise _closed()
         if feed_dict:
@@ -233,33 +238,35 @@ class Session:
         return f"<Session of {self._graph!r}{' at ' + self._target if self._target else ''}>"
 
     def _entry(self, fetches: Any, feed_keys: tuple[Any, ...]) -> _Entry:
-        if self._closed:
-            raise _closed()
+        if config.overridden():  # switches choose another plan, and only for this run
+            return self._made_entry(fetches, feed_keys)
         key: Any
         try:
-            key = (cache_key(fetches), *feed_keys)
+            if isinstance(fetches, list):
+                key = (list, len(fetches), *map(cache_key, fetches), *feed_keys)
+            else:
+                key = (cache_key(fetches), *feed_keys)
             found = self._entries.get(key)
         except TypeError:
-            key = found = None
+            return self._made_entry(fetches, feed_keys)
         if found is None:
-            structure = Fetches(self._graph, fetches)
-            tensors = feed_tensors(self._graph, feed_keys)
-            if len(set(tensors)) != len(tensors):
-                raise GraphError("a tensor is fed twice")
-            request = Request(
-                tuple(t.endpoint for t in tensors),
-                tuple(t.endpoint for t in structure.tensors),
-                tuple(dict.fromkeys(o.name for o in structure.targets)),
-            )
-            found = _Entry(
-                feed_keys,
-                [converter(t) for t in tensors],
-                self._engine.plan(request),
-                structure.pack,
-            )
-            if key is not None:
-                self._entries[key] = found
+            found = self._entries[key] = self._made_entry(fetches, feed_keys)
         return found
+
+    def _made_entry(self, fetches: Any, feed_keys: tuple[Any, ...]) -> _Entry:
+        if self._closed:
+            raise _closed()
+        structure = Fetches(self._graph, fetches)
+        tensors = feed_tensors(self._graph, feed_keys)
+        if len(set(tensors)) != len(tensors):
+            raise GraphError("a tensor is fed twice")
+        request = Request(
+            tuple(t.endpoint for t in tensors),
+            tuple(t.endpoint for t in structure.tensors),
+            tuple(dict.fromkeys(o.name for o in structure.targets)),
+        )
+        plan = self._engine.plan(request)
+        return _Entry(feed_keys, [converter(t) for t in tensors], plan, structure.pack)
 
     def _extend(self) -> None:
         with self._lock:

@@ -8,13 +8,23 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from graphvm_runtime.errors import GraphError
 
 T = TypeVar("T")
+
+
+# what `with` blocks set, by name
+_OVERRIDES: ContextVar[Mapping[str, Any]] = ContextVar("graphvm", default=MappingProxyType({}))
+
+
+def overridden() -> bool:
+    """Whether any setting is set by a `with` block around."""
+    return bool(_OVERRIDES.get())
 
 
 class Switch(Generic[T]):
@@ -25,23 +35,23 @@ class Switch(Generic[T]):
         self.default = default
         self.doc = doc
         self._parse = parse
-        self._here: ContextVar[T | None] = ContextVar(name, default=None)
         text = os.environ.get(name)
         self._value: T = default if text is None else parse(text)
 
     def get(self) -> T:
         """The value in force."""
-        here = self._here.get()
-        return self._value if here is None else here
+        found: T = _OVERRIDES.get().get(self.name, self._value)
+        return found
 
     @contextlib.contextmanager
     def set(self, value: T) -> Iterator[None]:
         """Sets the value inside a `with` block, in this thread or task alone."""
-        token = self._here.set(value)
+        here = _OVERRIDES.get()
+        token = _OVERRIDES.set({**here, self.name: value})
         try:
             yield
         finally:
-            self._here.reset(token)
+            _OVERRIDES.reset(token)
 
 
 def _flag(text: str) -> bool:

@@ -214,6 +214,9 @@ class Step:
         session: random streams and the like, private to the session: `session["random"]`.
         channels: tensors on their way between devices of this step; None in one process.
         step_id: unique in the session.
+        trace: where spans of the step go, None where it is not traced.
+        state: resources that live for this step alone, such as stacks.
+        timely: takes the step's deadline back; None without one.
     """
 
     __slots__ = (
@@ -223,6 +226,7 @@ class Step:
         "session",
         "state",
         "step_id",
+        "timely",
         "trace",
     )
 
@@ -241,7 +245,8 @@ class Step:
         self.cancel = Cancellation() if cancel is None else cancel
         self.channels = channels
         self.trace = trace
-        self.state: dict[Any, Any] = {}  # resources that live for this step alone (stacks, arrays)
+        self.state: dict[Any, Any] = {}
+        self.timely: Callable[[], None] | None = None
 
 
 def wait_for(

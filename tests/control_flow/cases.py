@@ -12,7 +12,6 @@ import ml_dtypes
 import numpy as np
 
 import graphvm_runtime.kernels
-from graphvm_runtime.compiler.emit import handed_out
 from graphvm_runtime.compiler.passes.cut_feeds import CutFeeds
 from graphvm_runtime.compiler.passes.dereference import Dereference
 from graphvm_runtime.compiler.passes.infer import Infer
@@ -20,6 +19,7 @@ from graphvm_runtime.compiler.passes.nonstrict import NonStrict
 from graphvm_runtime.compiler.passes.prune import Prune
 from graphvm_runtime.compiler.passes.raise_ import RaiseControlFlow
 from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.compiler.values import handed_out, taken_in
 from graphvm_runtime.engine.session import dataflow_of, program_of
 from graphvm_runtime.ir.graph import Graph, endpoint
 from graphvm_runtime.ir.lower import lower
@@ -30,7 +30,7 @@ from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.protos.meta_graph_pb2 import MetaGraphDef
 from graphvm_runtime.resources import ResourceManager, Step
 from graphvm_runtime.vm.dataflow import is_dataflow
-from graphvm_runtime.vm.executable import Compiled, Interpreted, taken_in
+from graphvm_runtime.vm.executable import Compiled, Interpreted
 
 assert graphvm_runtime.kernels.__doc__  # loaded for what it registers
 

@@ -41,8 +41,7 @@ from graphvm_runtime.ops.registry import Effects
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Span, Trace
 from graphvm_runtime.vm.dataflow import Dataflow, is_dataflow
-from graphvm_runtime.vm.executable import Compiled, Interpreted, handed
-from graphvm_runtime.vm.quiet import quiet
+from graphvm_runtime.vm.executable import Compiled, DataflowRun, Interpreted
 
 # values of the fetches and spans of the trace, or what went wrong
 Done = Callable[[list[Any] | None, list[Span], GraphvmError | None], None]
@@ -155,18 +154,17 @@ class _Share:
                 graph, request.feeds, request.fetches, request.targets,
                 lambda name: Compiled(assembler.function(name).ready),
             )  # fmt: skip
-            count = len(request.fetches)
-            self.run = quiet(lambda step, *feeds: handed(dataflow.run(step, feeds), [True] * count))
+            self.run = DataflowRun(dataflow, len(request.fetches)).run
             return
         program = assembler.program("main", graph.nodes, request.feeds, request.fetches)
         self.program = program
         self.run = Compiled(program).run
 
-    def traced(self, trace: Trace, task: str) -> Callable[..., Sequence[Any]]:
-        """What runs it and notes each kernel call."""
+    def traced(self, task: str) -> Callable[..., Sequence[Any]]:
+        """What runs it one instruction at a time and notes each in the trace of the step."""
 
-        def watch(node: Node, result: Any, start: float, end: float) -> None:
-            trace.add(node.name, node.op.name, start, end, task)
+        def watch(step: Step, node: Node, result: Any, start: float, end: float) -> None:
+            step.trace.add(node.name, node.op.name, start, end, task)
 
         return self.run if self.program is None else Interpreted(self.program, watch).run
 
@@ -294,7 +292,7 @@ class LocalWorker:
         share, session = found
         if share.program is not None and len(run.feeds) != len(share.program.params):
             raise InvalidArgumentError(f"the share takes other feeds than {len(run.feeds)} values")
-        function = share.run if trace is None else share.traced(trace, self._task)
+        function = share.run if trace is None else share.traced(self._task)
         cancel.check()
         if share.peers:
             return self._among_peers(run, share, session, function, cancel, owner, trace)

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from graphvm_runtime.compiler.program import Call, If, Invoke, Program, Strand, Subprogram, While
+from graphvm_runtime.compiler.values import handed_out, own, truth
 from graphvm_runtime.dtypes import string
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.shapes import TensorType
@@ -26,29 +27,6 @@ from graphvm_runtime.shapes import TensorType
 MAX_DEPTH = 12
 
 _serial = count()
-
-
-def truth(value: Any) -> bool:
-    """Whether a predicate holds, as `If` sees it: other ranks hold when they are not empty."""
-    if isinstance(value, np.ndarray):
-        if value.ndim:
-            return bool(value.size)
-        value = value[()]
-    return bool(value)
-
-
-def own(value: Any) -> Any:
-    """The value in memory of its own; only arrays can be shared."""
-    return value.copy() if isinstance(value, np.ndarray) else value
-
-
-def handed_out(value: Any, copy: bool) -> Any:
-    """A result as the caller gets it: a NumPy scalar for rank 0, memory of its own."""
-    if isinstance(value, np.ndarray):
-        if value.ndim == 0:
-            return value[()]
-        return value.copy() if copy else value
-    return value
 
 
 @dataclass(frozen=True, slots=True, eq=False)

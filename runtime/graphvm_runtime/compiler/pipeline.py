@@ -6,10 +6,14 @@ passes only; those that optimise come with use.
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol
 
+from graphvm_runtime import config
 from graphvm_runtime.compiler.passes.cse import CommonSubexpressions
 from graphvm_runtime.compiler.passes.cut_feeds import CutFeeds
 from graphvm_runtime.compiler.passes.dereference import Dereference
@@ -25,6 +29,8 @@ from graphvm_runtime.compiler.passes.streams import NameStreams
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import GraphvmError, PassError
 from graphvm_runtime.ir.graph import Graph
+from graphvm_runtime.ir.text import print_graph
+from graphvm_runtime.ir.verify import verify
 
 
 class Pass(Protocol):
@@ -99,3 +105,30 @@ class Pipeline:
             for hook in self.hooks:
                 hook(number, step.name, graph)
         return graph, request
+
+
+def configured(pipeline: Pipeline) -> Pipeline:
+    """The pipeline with what GRAPHVM_DUMP, GRAPHVM_VERIFY and GRAPHVM_PASSES ask for."""
+    hooks = list(pipeline.hooks)
+    folder = config.DUMP.get()
+    if folder:
+        hooks.append(_dump_into(Path(folder)))
+    if config.VERIFY.get():
+        hooks.append(lambda number, name, graph: verify(graph))
+    left_out = frozenset(p[1:] for p in config.PASSES.get().split(",") if p.startswith("-"))
+    return replace(pipeline, hooks=tuple(hooks), left_out=pipeline.left_out | left_out)
+
+
+_dumps = itertools.count()
+
+
+def _dump_into(folder: Path) -> Callable[[int, str, Graph], None]:
+    def dump(number: int, name: str, graph: Graph) -> None:
+        if number == 0:
+            place.clear()
+            place.append(folder / f"{os.getpid()}-{next(_dumps)}")
+        place[0].mkdir(parents=True, exist_ok=True)
+        (place[0] / f"{number:02d}-{name}.gvm").write_text(print_graph(graph))
+
+    place: list[Path] = []
+    return dump

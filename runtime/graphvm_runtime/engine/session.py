@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,9 +14,10 @@ from graphvm_runtime import config
 from graphvm_runtime.compiler.assemble import Assembler
 from graphvm_runtime.compiler.passes.cut_feeds import placeholder
 from graphvm_runtime.compiler.passes.prune import used
-from graphvm_runtime.compiler.pipeline import Pipeline
+from graphvm_runtime.compiler.pipeline import Pipeline, configured
 from graphvm_runtime.compiler.program import Program
 from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.engine.deadlines import DEADLINES
 from graphvm_runtime.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -32,8 +30,7 @@ from graphvm_runtime.ops.functional import LOOPS
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Trace
 from graphvm_runtime.vm.dataflow import Dataflow, is_dataflow
-from graphvm_runtime.vm.executable import Compiled, Interpreted, handed
-from graphvm_runtime.vm.quiet import quiet
+from graphvm_runtime.vm.executable import Compiled, DataflowRun, Interpreted
 
 EMIT_AFTER = 2  # runs that are interpreted first; a loop is emitted at once
 
@@ -68,7 +65,7 @@ class Session:
         self._lock = threading.Lock()
         self._nodes: dict[str, Node] = {}
         self._library: dict[str, Function] = {}
-        self._plans: dict[tuple[Request, bool], Plan] = {}
+        self._plans: dict[tuple[Request, bool, bool, bool], Plan] = {}
         self._steps = itertools.count(1)
         self._running: set[Cancellation] = set()
         self._closed = False
@@ -95,13 +92,14 @@ class Session:
         Raises:
             InvalidArgumentError: the session is closed.
         """
-        key = (request, config.INTERPRET.get() or config.CHECK_NUMERICS.get())
+        interpret = config.INTERPRET.get() or config.CHECK_NUMERICS.get()
+        key = (request, interpret, config.CHECK_NUMERICS.get(), config.EMIT.get())
         found = self._plans.get(key)
         if found is None:
             with self._lock:
                 if self._closed:
                     raise InvalidArgumentError("the session is closed", do="make a new one")
-                found = self._plans.setdefault(key, Plan(self, request, interpret=key[1]))
+                found = self._plans.setdefault(key, Plan(self, request, interpret))
         return found
 
     def compiled(self, request: Request, optimise: bool) -> tuple[Graph, Request]:
@@ -149,26 +147,17 @@ class Session:
                 raise InvalidArgumentError("the session is closed", do="make a new one")
             self._running.add(step.cancel)
         if timeout is not None:
-            timer = threading.Timer(
-                timeout,
-                step.cancel.cancel,
-                [
-                    DeadlineExceededError(
-                        f"the step took longer than its {timeout:g} seconds",
-                        do="give it more time, or look for an op that waits for ever",
-                    )
-                ],
+            error = DeadlineExceededError(
+                f"the step took longer than its {timeout:g} seconds",
+                do="give it more time, or look for an op that waits for ever",
             )
-            timer.daemon = True
-            timer.start()
-            step.state["timer"] = timer
+            step.timely = DEADLINES.add(timeout, lambda: step.cancel.cancel(error))
         return step
 
     def ended(self, step: Step) -> None:
         """Forgets a step."""
-        timer = step.state.pop("timer", None)
-        if timer is not None:
-            timer.cancel()
+        if step.timely is not None:
+            step.timely()
         with self._lock:
             self._running.discard(step.cancel)
 
@@ -198,9 +187,10 @@ class Plan:
         self._interpret = interpret
         self._lock = threading.Lock()
         self._runs = 0
-        self._executable: Executable | None = None
+        # one tuple, so that a run sees both of the same tier: what runs, and whether with a step
+        self._current: tuple[Executable, bool] | None = None
+        self._traced: Executable | None = None
         self._final = False
-        self._needs_step = True
 
     def run(
         self, feeds: Sequence[Any], timeout: float | None = None, trace: Trace | None = None
@@ -216,49 +206,53 @@ class Plan:
             GraphvmError: the graph cannot be compiled, or a node failed.
         """
         if trace is not None:
-            return self._traced(feeds, timeout, trace)
-        if not self._final:
-            self._advance()
-        executable = self._executable
-        assert executable is not None
-        if self._needs_step or timeout is not None:
-            session = self.session
-            step = session.step(timeout)
-            try:
-                return executable.run(step, *feeds)
-            except KeyboardInterrupt:
-                step.cancel.cancel()
-                raise
-            finally:
-                session.ended(step)
-        return executable.run(None, *feeds)
+            executable, needs_step = self._tracing(), True
+        else:
+            if not self._final:
+                self._advance()
+            assert self._current is not None
+            executable, needs_step = self._current
+        if not needs_step and timeout is None:
+            return executable.run(None, *feeds)
+        session = self.session
+        step = session.step(timeout, trace)
+        try:
+            return executable.run(step, *feeds)
+        except KeyboardInterrupt:
+            step.cancel.cancel()
+            raise
+        finally:
+            session.ended(step)
 
     def direct(self) -> Callable[..., Sequence[Any]] | None:
         """The emitted function `run(None, *feeds)` itself, where it needs no step; else None."""
-        if not self._final or self._needs_step or self._executable is None:
+        if not self._final or self._current is None or self._current[1]:
             return None
-        return self._executable.run
+        return self._current[0].run
 
     def stats(self) -> dict[str, int]:
         """Counts of instructions of the last tier; compiles up to it."""
-        while not self._final:
-            self._advance()
-        assert self._executable is not None
-        return self._executable.stats()
+        return self._last_tier().stats()
 
     def text(self) -> str:
         """The program of the last tier, and its Python source where it is emitted."""
-        self.stats()
-        program = getattr(self._executable, "program", None)
-        source = getattr(self._executable, "source", "")
-        return f"{program}\n\n{source}"
+        executable = self._last_tier()
+        if isinstance(executable, Compiled):
+            return f"{executable.program}\n\n{executable.source}"
+        return str(getattr(executable, "program", "a graph of dataflow primitives"))
+
+    def _last_tier(self) -> Executable:
+        while not self._final:
+            self._advance()
+        assert self._current is not None
+        return self._current[0]
 
     def _advance(self) -> None:
         with self._lock:
             if self._final:
                 return
             self._runs += 1
-            if self._executable is None:
+            if self._current is None:
                 graph, request = self.session.compiled(self.request, optimise=False)
                 if is_dataflow(graph):
                     self._use(dataflow_of(graph, request))
@@ -279,38 +273,18 @@ class Plan:
             self._final = True
 
     def _use(self, executable: Executable, needs_step: bool = True) -> None:
-        self._needs_step = needs_step
-        self._executable = executable
+        self._current = executable, needs_step
 
-    def _traced(self, feeds: Sequence[Any], timeout: float | None, trace: Trace) -> Sequence[Any]:
-        graph, request = self.session.compiled(self.request, optimise=False)
-        step = self.session.step(timeout, trace)
-
-        def watch(node: Node, result: Any, start: float, end: float) -> None:
-            trace.add(node.name, node.op.name, start, end)
-
-        try:
-            if is_dataflow(graph):
-                return dataflow_of(graph, request).run(step, *feeds)
-            return Interpreted(program_of(graph, request), watch).run(step, *feeds)
-        finally:
-            self.session.ended(step)
-
-
-class _DataflowExecutable:
-    """A graph of TF1's primitives that could not be raised."""
-
-    def __init__(self, dataflow: Dataflow, fetches: int) -> None:
-        self._run = quiet(dataflow.run)
-        self._fetches = fetches
-
-    def run(self, step: Step, *args: Any) -> Sequence[Any]:
-        """Values of the fetches."""
-        return handed(self._run(step, args), (True,) * self._fetches)
-
-    def stats(self) -> dict[str, int]:
-        """No instruction: nodes are run one by one."""
-        return {"dataflow": 1, "emitted": 0, "interpreted": 0}
+    def _tracing(self) -> Executable:
+        """What runs a step one instruction at a time and records each."""
+        with self._lock:
+            if self._traced is None:
+                graph, request = self.session.compiled(self.request, optimise=False)
+                if is_dataflow(graph):
+                    self._traced = dataflow_of(graph, request)
+                else:
+                    self._traced = Interpreted(program_of(graph, request), record)
+            return self._traced
 
 
 def dataflow_of(graph: Graph, request: Request) -> Executable:
@@ -321,7 +295,7 @@ def dataflow_of(graph: Graph, request: Request) -> Executable:
         return Compiled(assembler.function(name).ready)
 
     dataflow = Dataflow(graph, request.feeds, request.fetches, request.targets, program_for)
-    return _DataflowExecutable(dataflow, len(request.fetches))
+    return DataflowRun(dataflow, len(request.fetches))
 
 
 def program_of(graph: Graph, request: Request) -> Program:
@@ -329,38 +303,12 @@ def program_of(graph: Graph, request: Request) -> Program:
     return Assembler(graph.library).program("main", graph.nodes, request.feeds, request.fetches)
 
 
-def configured(pipeline: Pipeline) -> Pipeline:
-    """The pipeline with what GRAPHVM_DUMP, GRAPHVM_VERIFY and GRAPHVM_PASSES ask for."""
-    hooks = list(pipeline.hooks)
-    folder = config.DUMP.get()
-    if folder:
-        hooks.append(_dump_into(Path(folder)))
-    if config.VERIFY.get():
-        from graphvm_runtime.ir.verify import verify
-
-        hooks.append(lambda number, name, graph: verify(graph))
-    left_out = frozenset(p[1:] for p in config.PASSES.get().split(",") if p.startswith("-"))
-    return replace(pipeline, hooks=tuple(hooks), left_out=pipeline.left_out | left_out)
+def record(step: Step, node: Node, result: Any, start: float, end: float) -> None:
+    """Adds a kernel call to the trace of its step."""
+    step.trace.add(node.name, node.op.name, start, end)
 
 
-_dumps = itertools.count()
-
-
-def _dump_into(folder: Path) -> Callable[[int, str, Graph], None]:
-    def dump(number: int, name: str, graph: Graph) -> None:
-        from graphvm_runtime.ir.text import print_graph
-
-        if number == 0:
-            place.clear()
-            place.append(folder / f"{os.getpid()}-{next(_dumps)}")
-        place[0].mkdir(parents=True, exist_ok=True)
-        (place[0] / f"{number:02d}-{name}.gvm").write_text(print_graph(graph))
-
-    place: list[Path] = []
-    return dump
-
-
-def check_numbers(node: Node, result: Any, start: float, end: float) -> None:
+def check_numbers(step: Step, node: Node, result: Any, start: float, end: float) -> None:
     """Raises InvalidArgumentError when a kernel gave NaN or infinity, naming its node."""
     for index, value in enumerate(result if len(node.outputs) > 1 else (result,)):
         array = np.asarray(value)

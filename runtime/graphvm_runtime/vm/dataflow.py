@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from graphvm_runtime.compiler.emit import own, truth
+from graphvm_runtime.compiler.values import own, truth
 from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Endpoint, Graph, source_text
 from graphvm_runtime.ops.control_flow import PRIMITIVES

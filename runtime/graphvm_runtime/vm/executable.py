@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from graphvm_runtime.compiler.emit import Emitted, Guard, emitted, emitted_strand, handed_out
+from graphvm_runtime.compiler.emit import Emitted, Guard, emitted, emitted_strand
 from graphvm_runtime.compiler.program import Program
+from graphvm_runtime.compiler.values import handed
 from graphvm_runtime.resources import Step
+from graphvm_runtime.vm.dataflow import Dataflow
 from graphvm_runtime.vm.faults import raise_located
 from graphvm_runtime.vm.interpreter import Interpreter, Watcher
 from graphvm_runtime.vm.quiet import SETTING, quiet
@@ -107,13 +107,22 @@ def _guarded_strand(code: Emitted) -> Callable[..., Any]:
     return guarded
 
 
-def handed(values: Sequence[Any], copies: Sequence[bool]) -> list[Any]:
-    """Results as the caller gets them."""
-    return [handed_out(v, c) for v, c in zip(values, copies, strict=True)]
+class DataflowRun:
+    """A graph of TF1's primitives that could not be raised.
 
+    Args:
+        dataflow: what runs it.
+        fetches: how many tensors it gives.
+    """
 
-def taken_in(value: Any) -> Any:
-    """A feed as a program takes it: NumPy scalars for rank 0, since they compute faster."""
-    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype != object:
-        return value[()]
-    return value
+    def __init__(self, dataflow: Dataflow, fetches: int) -> None:
+        self._run = quiet(dataflow.run)
+        self._fetches = fetches
+
+    def run(self, step: Step, *args: Any) -> Sequence[Any]:
+        """Values of the fetches, as the caller gets them."""
+        return handed(self._run(step, args), (True,) * self._fetches)
+
+    def stats(self) -> dict[str, int]:
+        """No instruction: nodes are run one by one."""
+        return {"dataflow": 1, "emitted": 0, "interpreted": 0}

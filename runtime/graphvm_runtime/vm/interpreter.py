@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphvm_runtime.compiler.emit import own, truth
 from graphvm_runtime.compiler.program import Call, If, Instruction, Program, While
+from graphvm_runtime.compiler.values import own, truth
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.resources import Step
 from graphvm_runtime.vm.faults import raise_located
 
-# told of each kernel call that ended: the node, its outputs, start and end in seconds
-Watcher = Callable[[Node, Any, float, float], None]
+# told of each kernel call that ended: its step, node, outputs, start and end in seconds
+Watcher = Callable[[Step, Node, Any, float, float], None]
 
 
 class Interpreter:
@@ -68,7 +68,7 @@ class Interpreter:
                     else:
                         result = kernel.call(*args)
                     if watch:
-                        watch(ins.node, result, start, time.perf_counter())
+                        watch(step, ins.node, result, start, time.perf_counter())
                     outputs = ins.outputs
                     if len(outputs) == 1:
                         registers[outputs[0]] = result

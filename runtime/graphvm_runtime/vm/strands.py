@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from graphvm_runtime.compiler.emit import own
 from graphvm_runtime.compiler.program import Call, Instruction, Program
+from graphvm_runtime.compiler.values import own
 from graphvm_runtime.errors import GraphvmError
 from graphvm_runtime.resources import Step
 from graphvm_runtime.vm.faults import located

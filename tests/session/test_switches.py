@@ -1,0 +1,55 @@
+"""Settings hold for the runs inside their `with` block, also after earlier runs."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import graphvm as tf
+from graphvm_runtime import config
+
+
+def test_checking_numbers_after_a_run_names_the_node() -> None:
+    x = tf.placeholder(tf.float32, [2])
+    y = tf.log(x, name="logarithm") + 1.0
+    with tf.Session() as sess:
+        for _ in range(4):
+            assert np.isneginf(sess.run(y, {x: [0, 1]})[0])
+        with (
+            config.CHECK_NUMERICS.set(True),
+            pytest.raises(tf.errors.InvalidArgumentError, match="logarithm"),
+        ):
+            sess.run(y, {x: [0, 1]})
+        assert np.isneginf(sess.run(y, {x: [0, 1]})[0])
+
+
+def test_a_trace_file_is_written_after_earlier_runs(tmp_path: Path) -> None:
+    x = tf.constant(1.0)
+    y = tf.add(x, x, name="twice")
+    with tf.Session() as sess:
+        sess.run([y])
+        with config.TRACE.set(str(tmp_path / "trace.json")):
+            sess.run([y])
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert "twice" in [e["name"] for e in events]
+
+
+def test_the_text_of_each_pass_is_dumped(tmp_path: Path) -> None:
+    y = tf.constant(1.0) + 2.0
+    with config.DUMP.set(str(tmp_path)), tf.Session() as sess:
+        sess.run(y)
+    files = [f.name for f in sorted(tmp_path.rglob("*.gvm"))]
+    assert files[0] == "00-read.gvm"
+    assert len(files) > 3
+
+
+def test_a_list_of_one_and_its_element_are_fetched_apart() -> None:
+    x = tf.constant(1.0)
+    y = tf.constant(2.0)
+    with tf.Session() as sess:
+        for _ in range(3):
+            assert sess.run([x], {y: 3.0}) == [1]
+            assert sess.run([x, y]) == [1, 2]
+            assert sess.run(x, {y: 3.0}) == 1
+            assert sess.run((x,)) == (1,)
