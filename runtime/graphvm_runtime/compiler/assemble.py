@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from graphvm_runtime.ir.graph import Endpoint, Function, Node
 from graphvm_runtime.kernels.registry import made
 from graphvm_runtime.shapes import TensorType, is_known, size_of
 
+_EndsAt: TypeAlias = Callable[[int, int], bool]
+
 BORROWED = -1  # memory that outlives the step; -2-i is parameter i
 IN_PLACE_BYTES = 2048  # below this a fresh array costs less than naming the old one
 
@@ -35,9 +37,12 @@ class Assembler:
 
     Args:
         library: the functions.
+        plans: whether large outputs are planned into memory that is there already; that pays
+            only for programs that run more than once or twice.
     """
 
-    def __init__(self, library: Mapping[str, Function]) -> None:
+    def __init__(self, library: Mapping[str, Function], plans: bool = True) -> None:
+        self.plans = plans
         self._library = library
         self._made: dict[str, Subprogram] = {}
 
@@ -124,7 +129,7 @@ class _Assembly:
         code, kept = self._finished(result_registers, not blocking)
         copies, roots = self._result_ownership(result_registers, kept)
         buffers: tuple[TensorType, ...] = ()
-        if not blocking:
+        if not blocking and self.assembler.plans:
             leaving = kept.union(*(self.roots[r] for r in result_registers))
             code, buffers = planned(code, self.types, self.roots, leaving)
         return Program(
@@ -299,44 +304,42 @@ class _Assembly:
         kept: set[int] = set()
         out: list[Instruction] = []
         for at, ins in enumerate(self.code):
-            dead = tuple(r for r in dict.fromkeys(ins.inputs) if last[r] == at) + tuple(
-                r for r in ins.outputs if r not in last
-            )
-            if isinstance(ins, Call):
-                lends = tuple(
-                    i
-                    for i in ins.kernel.lends
+            dead = [r for r in ins.outputs if r not in last]
+            for r in ins.inputs:
+                if last[r] == at and r not in dead:
+                    dead.append(r)
+            if not isinstance(ins, Call):
+                out.append(replace(ins, dead=tuple(dead)))
+                continue
+            kernel, copies, into = ins.kernel, (), -1
+            if kernel.keeps or kernel.lends:
+                given = [i for i in kernel.keeps if i < len(ins.inputs)]
+                given += [
+                    i for i in kernel.lends
                     if any(root >= 0 for root in self.roots[ins.inputs[i]])
-                )
-                copies = tuple(
-                    i
-                    for i in (*ins.kernel.keeps, *lends)
-                    if i < len(ins.inputs)
-                    and not (
-                        one_strand
-                        and ends_at(ins.inputs[i], at)
-                        and ins.inputs.count(ins.inputs[i]) == 1
-                        and not any(
-                            self.roots[r] & self.roots[ins.inputs[i]]
-                            for j, r in enumerate(ins.inputs)
-                            if j != i
-                        )
-                    )
-                )
-                for i in (*ins.kernel.keeps, *lends):
-                    if i < len(ins.inputs) and i not in copies:
-                        kept |= self.roots[ins.inputs[i]]
-                into = -1
-                if one_strand and ins.kernel.inplace and len(ins.outputs) == 1:
-                    into = self._in_place(ins, at, ends_at)
-                out.append(
-                    Call(ins.node, ins.kernel, ins.inputs, ins.outputs, copies, into, -1, dead)
-                )
-            else:
-                out.append(replace(ins, dead=dead))
+                ]  # fmt: skip
+                free = {i for i in given if one_strand and self._may_give(ins, i, at, ends_at)}
+                copies = tuple(i for i in given if i not in free)
+                for i in free:
+                    kept |= self.roots[ins.inputs[i]]
+            if one_strand and self.assembler.plans and kernel.inplace:
+                into = self._in_place(ins, at, ends_at)
+            out.append(
+                Call(ins.node, kernel, ins.inputs, ins.outputs, copies, into, -1, tuple(dead))
+            )
         return out, kept
 
-    def _in_place(self, ins: Call, at: int, ends_at: Any) -> int:
+    def _may_give(self, ins: Call, position: int, at: int, ends_at: _EndsAt) -> bool:
+        """Whether an input's memory is the program's to give away, and used by nothing else."""
+        register = ins.inputs[position]
+        roots = self.roots[register]
+        return (
+            ends_at(register, at)
+            and ins.inputs.count(register) == 1
+            and not any(self.roots[r] & roots for j, r in enumerate(ins.inputs) if j != position)
+        )
+
+    def _in_place(self, ins: Call, at: int, ends_at: _EndsAt) -> int:
         want = self.types[ins.outputs[0]]
         size = size_of(want.shape)
         if size is None or size * want.dtype.numpy.itemsize < IN_PLACE_BYTES:

@@ -260,7 +260,7 @@ class Plan:
                     return
                 at_once = config.EMIT.get() or _has_loop(graph)
                 if self._interpret or not at_once:
-                    program = program_of(graph, request)
+                    program = program_of(graph, request, plans=False)
                     watch = check_numbers if config.CHECK_NUMERICS.get() else None
                     self._use(Interpreted(program, watch), program.needs_step)
                     self._final = self._interpret
@@ -283,7 +283,7 @@ class Plan:
                 if is_dataflow(graph):
                     self._traced = dataflow_of(graph, request)
                 else:
-                    self._traced = Interpreted(program_of(graph, request), record)
+                    self._traced = Interpreted(program_of(graph, request, plans=False), record)
             return self._traced
 
 
@@ -298,9 +298,10 @@ def dataflow_of(graph: Graph, request: Request) -> Executable:
     return DataflowRun(dataflow, len(request.fetches))
 
 
-def program_of(graph: Graph, request: Request) -> Program:
-    """The program of a graph that has gone through the passes."""
-    return Assembler(graph.library).program("main", graph.nodes, request.feeds, request.fetches)
+def program_of(graph: Graph, request: Request, plans: bool = True) -> Program:
+    """The program of a graph that has gone through the passes; `plans`: see `Assembler`."""
+    assembler = Assembler(graph.library, plans)
+    return assembler.program("main", graph.nodes, request.feeds, request.fetches)
 
 
 def record(step: Step, node: Node, result: Any, start: float, end: float) -> None:

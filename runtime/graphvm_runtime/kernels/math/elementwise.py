@@ -45,11 +45,18 @@ _ARITHMETIC: dict[str, tuple[Callable[..., Any], str]] = {
 }  # fmt: skip
 
 
+# NumPy rounds the products of complex arrays and of complex scalars differently
+_ARITHMETIC_KERNELS = {
+    (op, is_complex): Kernel(
+        function, expression="" if is_complex else expression, out=True, inplace=True
+    )
+    for op, (function, expression) in _ARITHMETIC.items()
+    for is_complex in (False, True)
+}
+
+
 def _arithmetic(node: Node) -> Kernel:
-    function, expression = _ARITHMETIC[node.op.name]
-    # NumPy rounds the products of complex arrays and of complex scalars differently
-    expression = "" if node.attrs["T"].is_complex else expression
-    return Kernel(function, expression=expression, out=True, inplace=True)
+    return _ARITHMETIC_KERNELS[node.op.name, node.attrs["T"].is_complex]
 
 
 kernel(*_ARITHMETIC)(_arithmetic)
