@@ -311,7 +311,8 @@ class _Assembly:
             if not isinstance(ins, Call):
                 out.append(replace(ins, dead=tuple(dead)))
                 continue
-            kernel, copies, into = ins.kernel, (), -1
+            kernel, into = ins.kernel, -1
+            copies: tuple[int, ...] = ()
             if kernel.keeps or kernel.lends:
                 given = [i for i in kernel.keeps if i < len(ins.inputs)]
                 given += [
