@@ -174,8 +174,7 @@ class _Work:
             self._demand_source(level, node)
         attrs = body_attrs(node)
         if attrs and (self._is_concerned(node) or (name, attrs[0]) in level.bodies):
-            for attr in attrs:
-                self._open(level, node, attr)
+            self._open(level, node)
             if node.op.name in BRANCHES:
                 self.pending.append((level, node.inputs[0]))
         else:
@@ -199,10 +198,21 @@ class _Work:
         self.pending.append((body, body.params[index]))
         self.pending.append((body, body.results[index]))
 
-    def _open(self, level: Level, node: Node, attr: str) -> None:
-        """Makes a body a level of its own."""
-        if (node.name, attr) in level.bodies:
-            return
+    def _open(self, level: Level, node: Node) -> None:
+        """Makes the bodies of a node levels of their own.
+
+        Until then all of the node was taken; from then on it counts which outputs are used, so
+        those that were asked for before are asked for again.
+        """
+        closed = [attr for attr in body_attrs(node) if (node.name, attr) not in level.bodies]
+        for attr in closed:
+            self._open_body(level, node, attr)
+        if closed:
+            again = [e for e in level.used if e.node == node.name]
+            level.used.difference_update(again)
+            self.pending.extend((level, e) for e in again)
+
+    def _open_body(self, level: Level, node: Node, attr: str) -> None:
         ref = node.attrs.get(attr)
         assert isinstance(ref, FuncRef)
         function = self.graph.function(ref)
@@ -227,22 +237,14 @@ class _Work:
             region = at.nodes.get(name)
             if region is None or attr not in body_attrs(region):
                 raise _astray(saved, name, attr)
-            fresh = (name, attr) not in at.bodies
-            for each in body_attrs(region):
-                self._open(at, region, each)
-            if fresh:
-                # So far all of it was taken; from now on it counts which outputs are used.
-                again = [e for e in at.used if e.node == name]
-                at.used.difference_update(again)
-                self.pending.extend((at, e) for e in again)
+            self._open(at, region)
             self._demand_node(at, name)
             at = at.bodies[name, attr]
         if last.endswith(COUNT):
             loop = last.removesuffix(COUNT)
             if loop not in at.nodes or at.nodes[loop].op.name not in LOOPS:
                 raise _astray(saved, loop, "body")
-            for each in ("cond", "body"):
-                self._open(at, at.nodes[loop], each)
+            self._open(at, at.nodes[loop])
             self._demand_node(at, loop)
         else:
             self.pending.append((at, endpoint(last)))
