@@ -214,6 +214,7 @@ class Server:
         ]
         client = _Client(self, MasterSession(workers, self.name))
         link = Link(client, self._threads, self.limits, self.hub.hello())
+        link.accepted = True
         link.on_closed = context.cancel
         client.link = link
         with self._lock:

@@ -181,13 +181,14 @@ def test_a_client_may_not_act_as_a_master(server: Server, no_leaks: None) -> Non
 
 def test_another_protocol_is_refused(server: Server, no_leaks: None) -> None:
     threads = Threads("test")
-    link = dial(
-        server.address, LINK, Handler(), threads, Limits(), Hello(task="x", protocol=99),
-        patience=5.0,
-    )  # fmt: skip
-    _, answer = link.call(lambda packet, encoder: packet.list_devices.SetInParent())
+
+    def ask() -> None:  # it may be told at once, or when it asks for something
+        hello = Hello(task="x", protocol=99)
+        link = dial(server.address, LINK, Handler(), threads, Limits(), hello, patience=5.0)
+        link.call(lambda packet, encoder: packet.list_devices.SetInParent())[1].result()
+
     with pytest.raises(AbortedError, match="speaks version 99 of the protocol"):
-        answer.result()
+        ask()
     threads.shutdown()
 
 

@@ -236,6 +236,7 @@ class Hub:
     def accept(self, incoming: Iterator[bytes], context: Any) -> Iterator[bytes]:
         """The server's end of a link that somebody else opened."""
         link = Link(self._handler, self._threads, self._limits, self.hello())
+        link.accepted = True
         link.on_closed = context.cancel
         link.read(incoming)
         return link.outgoing()

@@ -141,6 +141,7 @@ class Link:
     Attributes:
         peer: its name, once `greeted` is set.
         incarnation: of the process at the other end.
+        accepted: the other side has opened it.
     """
 
     def __init__(
@@ -150,6 +151,7 @@ class Link:
         self.incarnation = 0
         self.greeted = threading.Event()
         self.error: GraphvmError | None = None
+        self.accepted = False
         self.on_closed: Callable[[], None] = lambda: None
         self._handler = handler
         self._threads = threads
@@ -158,7 +160,7 @@ class Link:
         self._out: SimpleQueue[Any] = SimpleQueue()
         self._urgent: deque[bytes] = deque()
         self._sent = threading.Event()
-        self._out.put(Packet(hello=hello).SerializeToString())
+        self._hello = Packet(hello=hello).SerializeToString()
         self._lock = threading.Lock()
         self._calls: dict[int, Answer] = {}
         self._numbers = itertools.count(1)
@@ -254,6 +256,7 @@ class Link:
 
     def outgoing(self) -> Iterator[bytes]:
         """What gRPC sends, on a thread of its own."""
+        yield self._hello
         encoder = Encoder()
         item: Any = None
         while True:
@@ -425,8 +428,8 @@ class Link:
 
     def _part(self, on_closed: Callable[[], None], told: bool) -> None:
         """Lets gRPC go, on a thread that is none of its own; a farewell gets a moment to leave."""
-        if told:
-            self._sent.wait(1.0)
+        if told and self._sent.wait(1.0) and self.accepted:
+            return  # the server's end is over with its last message
         on_closed()
 
 
