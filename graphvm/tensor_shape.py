@@ -6,13 +6,14 @@ Inside the runtime a shape is a plain tuple; these classes are its face to the u
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graphvm_runtime import shapes
 from graphvm_runtime.errors import ShapeError, clipped
-from graphvm_runtime.ir.tensor_proto import shape_of_proto, shape_proto
-from graphvm_runtime.protos.tensor_shape_pb2 import TensorShapeProto
 from graphvm_runtime.shapes import Shape
+
+if TYPE_CHECKING:
+    from graphvm_runtime.protos.tensor_shape_pb2 import TensorShapeProto
 
 _Known: TypeAlias = tuple[int | None, ...]
 _Rebuilt: TypeAlias = tuple[Any, tuple[Any]]
@@ -348,6 +349,8 @@ class TensorShape:
 
     def as_proto(self) -> TensorShapeProto:
         """The message of this shape."""
+        from graphvm_runtime.ir.tensor_proto import shape_proto
+
         return shape_proto(self._shape)
 
 
@@ -356,7 +359,9 @@ def _shape_of(dims: Any) -> Shape:
         return None
     if isinstance(dims, TensorShape):
         return dims._shape
-    if isinstance(dims, TensorShapeProto):
+    if type(dims).__name__ == "TensorShapeProto":  # loads no messages to ask what is none
+        from graphvm_runtime.ir.tensor_proto import shape_of_proto
+
         return shape_of_proto(dims)
     if isinstance(dims, (Dimension, int)):
         return (Dimension(dims).value,)

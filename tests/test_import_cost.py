@@ -8,9 +8,21 @@ import pytest
 PROBE = "import sys, {package}; print(*sorted(sys.modules), sep='\\n')"
 
 
+FIRST_RESULT = """
+import sys, graphvm as tf
+x = tf.placeholder(tf.float32, [])
+assert tf.Session().run(x + 1, {x: 1.0}) == 2
+print(*sorted(sys.modules), sep='\\n')
+"""
+
+
 def loaded_by(package: str) -> set[str]:
+    return modules_of(PROBE.format(package=package))
+
+
+def modules_of(program: str) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-c", PROBE.format(package=package)],
+        [sys.executable, "-c", program],
         check=True,
         capture_output=True,
         text=True,
@@ -38,3 +50,8 @@ def test_import_loads_only_the_rooms_that_build_graphs(loaded: set[str], room: s
 def test_the_runtime_never_loads_the_api() -> None:
     names = loaded_by("graphvm_runtime.engine")
     assert not [name for name in names if name == "graphvm" or name.startswith("graphvm.")]
+
+
+def test_a_first_result_needs_no_messages_and_no_network() -> None:
+    names = modules_of(FIRST_RESULT)
+    assert not [n for n in names if n.endswith("_pb2") or n.partition(".")[0] in ("google", "grpc")]

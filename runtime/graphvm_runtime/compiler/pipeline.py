@@ -29,8 +29,6 @@ from graphvm_runtime.compiler.passes.streams import NameStreams
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import GraphvmError, PassError
 from graphvm_runtime.ir.graph import Graph
-from graphvm_runtime.ir.text import print_graph
-from graphvm_runtime.ir.verify import verify
 
 
 class Pass(Protocol):
@@ -114,6 +112,9 @@ def configured(pipeline: Pipeline) -> Pipeline:
     if folder:
         hooks.append(_dump_into(Path(folder)))
     if config.VERIFY.get():
+        # loaded when asked for: they bring protobuf, which a session by itself does without
+        from graphvm_runtime.ir.verify import verify
+
         hooks.append(lambda number, name, graph: verify(graph))
     left_out = frozenset(p[1:] for p in config.PASSES.get().split(",") if p.startswith("-"))
     return replace(pipeline, hooks=tuple(hooks), left_out=pipeline.left_out | left_out)
@@ -123,6 +124,8 @@ _dumps = itertools.count()
 
 
 def _dump_into(folder: Path) -> Callable[[int, str, Graph], None]:
+    from graphvm_runtime.ir.text import print_graph
+
     def dump(number: int, name: str, graph: Graph) -> None:
         if number == 0:
             place.clear()
