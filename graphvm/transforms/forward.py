@@ -6,7 +6,7 @@ from typing import Any
 
 from graphvm.conversion import convert_to_tensor
 from graphvm.graph import Graph, Tensor
-from graphvm.transforms.arguments import listed, tensors_of
+from graphvm.transforms.arguments import listed, some, tensors_of, values_of
 from graphvm.transforms.derivation import Derivation
 from graphvm.transforms.reverse import between
 from graphvm.transforms.scopes import has_derivative
@@ -31,7 +31,8 @@ def jvp(ys: Any, xs: Any, tangents: Any, name: str = "jvp") -> list[Tensor | Non
         DTypeError: a tangent has another type than its x.
         GraphError: the numbers of `xs` and `tangents` differ.
     """
-    targets, sources, given = tensors_of(ys), tensors_of(xs), listed(tangents)
+    targets, sources = values_of(ys, "ys"), tensors_of(some(xs, "xs"))
+    given = listed(tangents)
     if len(given) != len(sources):
         raise GraphError(f"{len(given)} tangents for {len(sources)} xs")
     if not targets:

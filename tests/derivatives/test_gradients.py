@@ -350,3 +350,22 @@ def test_lists() -> None:
         return [item * item, stacked * stacked, first * first, again * y]
 
     checked(program, [np.array([0.3, -0.4, 0.7]), np.float64(1.1)])
+
+
+@pytest.mark.parametrize("resource", [True, False])
+def test_by_the_variable_itself(resource: bool) -> None:
+    v = tf.get_variable(f"v{resource}", initializer=2.0, use_resource=resource)
+    g = tf.gradients(v, v) + tf.gradients([v, v * 3.0], v)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(g) == [1.0, 4.0]
+
+
+def test_what_is_no_tensor() -> None:
+    x = tf.placeholder(tf.float32, [3])
+    for ys, xs in ((None, x), (x, None), ([None], x), (x, [x, None])):
+        with pytest.raises(TypeError, match="None, not a tensor"):
+            tf.gradients(ys, xs)
+    with pytest.raises(ValueError, match=r"has the shape \[4\], not \[3\]"):
+        tf.gradients(x * 2.0, x, grad_ys=tf.ones([4]))
+    assert tf.gradients([], x) == [None]
