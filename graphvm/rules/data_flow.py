@@ -1,12 +1,54 @@
-"""Derivatives of queues and stacks: none passes them."""
+"""Derivatives of queues and stacks: none passes them.
+
+What loops of TensorFlow 1 push for their gradients does depend on what is differentiated by: a
+stack's pops then have no derivative, which is an error, as it is in TensorFlow. It must not be
+taken for a constant.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm.rules.registry import NotDifferentiable, Rule
+from graphvm.graph import Tensor
+from graphvm.rules.registry import (
+    Both,
+    Cotangents,
+    Linear,
+    NotDifferentiable,
+    Rule,
+    Site,
+    Tangents,
+    Transform,
+)
+from graphvm_runtime.errors import RuleError
 
-TABLE: Mapping[str, Rule] = dict.fromkeys(
+
+def _refused(site: Site) -> RuleError:
+    return RuleError(
+        f"{site.name!r} takes from a stack what depends on what is differentiated by, "
+        "so it has no derivative",
+        node=site.node.signature(),
+        do="take the gradient of the loop itself: the gradient that is in this graph has none",
+    )
+
+
+def _pull_pop(site: Site, cotangents: Cotangents, transform: Transform) -> Cotangents:
+    raise _refused(site)
+
+
+def _push_pop(site: Site, tangents: Tangents, transform: Transform) -> Tangents:
+    raise _refused(site)
+
+
+def _pull_push(site: Site, g: Tensor) -> Cotangents:
+    return None, g
+
+
+def _push_push(site: Site, tangents: Tangents) -> Tangents:
+    return [tangents[1]]
+
+
+_CONSTANT: Mapping[str, Rule] = dict.fromkeys(
     (
         "FIFOQueueV2",
         "QueueEnqueueV2",
@@ -14,8 +56,14 @@ TABLE: Mapping[str, Rule] = dict.fromkeys(
         "QueueCloseV2",
         "QueueSizeV2",
         "StackV2",
-        "StackPushV2",
-        "StackPopV2",
     ),
     NotDifferentiable("what comes out is another step's"),
 )
+
+TABLE: Mapping[str, Rule] = {
+    **_CONSTANT,
+    # gives the value that it pushes
+    "StackPushV2": Linear(_pull_push, [1], _push_push),
+    # asked for only where what was pushed depends
+    "StackPopV2": Both(_pull_pop, _push_pop),
+}

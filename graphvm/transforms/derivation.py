@@ -32,9 +32,14 @@ from graphvm.transforms.scopes import (
 from graphvm_runtime.errors import GraphError, GraphvmError
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, source_text
 from graphvm_runtime.ir.saved import FAMILY, SAVED, Steps, body_attrs, path_of
+from graphvm_runtime.ops.control_flow import ENTERS, NEXTS, SWITCHES
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 
 T = TypeVar("T")
+
+POP = "StackPopV2"  # gives values that were not handed to it by an edge
+# what a handle passes unchanged
+PASSING = frozenset({"Identity", *ENTERS, *SWITCHES})
 
 
 class Derivation:
@@ -71,10 +76,16 @@ class Derivation:
         # cotangents of values of a body that another derivative named, with where they are
         self.seeds: dict[Steps, dict[Endpoint, list[tuple[BodyScope, Tensor]]]] = {}
         self.seeded: set[tuple[Steps, str]] = set()
+        self.stacks: set[tuple[Steps, Endpoint]] = set()  # of which some of what is on depends
         self.touched: set[str] = set()  # nodes that a derivative of theirs connects
         self.tangents: dict[Steps, tuple[BodyScope, dict[Endpoint, Tensor]]] = {}
         self._holds: dict[str, bool] = {}
-        self._mark((), nodes, sources, stops)
+        reached, size = self._mark((), nodes, sources, stops), (-1, -1)
+        # what is not raised leads back to itself, by edges and by stacks
+        again = any(n.op.name in NEXTS for n in nodes)
+        while (again or self.stacks) and size != (len(reached), len(self.stacks)):
+            size = len(reached), len(self.stacks)
+            reached = self._mark((), nodes, reached, stops)
 
     def function(self, name: str) -> Function:
         """A function that a node names. Raises GraphError."""
@@ -109,7 +120,13 @@ class Derivation:
                 if target is None or target[1] not in self.reached.get(target[0], ()):
                     continue
                 found = [Endpoint(node.name, 0)]
+            elif op == POP:
+                if self._stack(steps, node) not in self.stacks:
+                    continue
+                found = [Endpoint(node.name, 0)] if has_derivative(node.outputs[0]) else []
             elif not reached.isdisjoint(node.inputs):
+                if op == "StackPushV2" and node.inputs[1] in reached:
+                    self.stacks.add(self._stack(steps, node))
                 if isinstance(rules.get(op), NotDifferentiable) and (
                     "_gradient_op_type" not in node.attrs
                 ):
@@ -147,6 +164,26 @@ class Derivation:
             found |= params if node.op.name in LOOPS else results
         return {i for i in found if has_derivative(node.outputs[i])}
 
+    def _stack(self, steps: Steps, node: Node) -> tuple[Steps, Endpoint]:
+        """Where the handle of a stack comes from."""
+        scopes: list[tuple[Mapping[str, Node], Function | None]] = [(self.root.by_name, None)]
+        for name, attr in steps:
+            function = self.function(scopes[-1][0][name].attrs[attr].name)
+            scopes.append((function.body.by_name, function))
+        end = node.inputs[0]
+        while True:
+            nodes, inside = scopes[-1]
+            at = nodes[end.node]
+            if inside is not None and end in inside.params:
+                scopes.pop()
+                owner = scopes[-1][0][steps[len(scopes) - 1][0]]
+                index = inside.params.index(end)
+                end = owner.inputs[index + (owner.op.name in BRANCHES)]
+            elif at.op.name in PASSING:
+                end = at.inputs[0]
+            else:
+                return steps[: len(scopes) - 1], end
+
     # As in TensorFlow, all outputs of a node of functional control flow depend on all inputs, for
     # the question whether a gradient is None; what passes nothing gives zeros. The primitives of
     # TensorFlow 1 are seen through.
@@ -174,15 +211,20 @@ class Derivation:
                     found |= self._named_by(inner, depth + 1)
         return found
 
+    def _has_others(self, node: Node) -> bool:
+        """Whether it may depend on values that are not among its inputs."""
+        return node.op.name == POP or (node.op.name in REGIONS and self.concerned(node))
+
     def concerned(self, node: Node) -> bool:
-        """Whether bodies of the node name values of other bodies."""
+        """Whether bodies of the node have values of other bodies, by name or from a stack."""
         return any(self._names_values(ref.name) for ref in node.functions())
 
     def _names_values(self, name: str) -> bool:
         if name not in self._holds:
             self._holds[name] = False
             self._holds[name] = any(
-                n.op.name == SAVED or self.concerned(n) for n in self.function(name).body.nodes
+                n.op.name in (SAVED, POP) or self.concerned(n)
+                for n in self.function(name).body.nodes
             )
         return self._holds[name]
 
@@ -298,7 +340,7 @@ class Derivation:
             if not node.inputs or not (some or touched or (scope.steps, name) in self.seeded):
                 continue
             wanted = [e in reached for e in node.inputs]
-            if True not in wanted and not (node.op.name in REGIONS and self.concerned(node)):
+            if True not in wanted and not self._has_others(node):
                 continue
             rule = RULES.of(node)
             site = NodeSite(node, scope, wanted)
@@ -391,9 +433,7 @@ class Derivation:
             if reached.isdisjoint(ends):
                 continue
             given = [tangents.get(e) if e in reached else None for e in node.inputs]
-            if all(t is None for t in given) and not (
-                node.op.name in REGIONS and self.concerned(node)
-            ):
+            if all(t is None for t in given) and not self._has_others(node):
                 continue
             rule = RULES.of(node)
             site = NodeSite(node, scope, [t is not None for t in given])

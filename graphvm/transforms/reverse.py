@@ -11,15 +11,16 @@ from graphvm.graph import Graph, Tensor
 from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules.nodes import constant, node, shape_of, zeros_like
 from graphvm.rules.registry import Cotangent, dense
-from graphvm.transforms.arguments import listed, tensors_of
-from graphvm.transforms.derivation import Derivation, aggregated
+from graphvm.transforms.arguments import listed, some, tensors_of, values_of
+from graphvm.transforms.derivation import PASSING, Derivation, aggregated
 from graphvm.transforms.scopes import RaisedRoot, Root, has_derivative
-from graphvm_runtime.errors import DTypeError, GraphError
+from graphvm_runtime.errors import DTypeError, GraphError, ShapeError
 from graphvm_runtime.ir import graph as ir
 from graphvm_runtime.ir.graph import Endpoint, Function, Node
 from graphvm_runtime.ir.raise_ import raise_
 from graphvm_runtime.ir.saved import FAMILY
 from graphvm_runtime.ops.control_flow import EXITS, MERGES, PRIMITIVES
+from graphvm_runtime.shapes import is_compatible, shape_text
 
 
 class UnconnectedGradients(Enum):
@@ -74,13 +75,14 @@ def gradients(
 
     Raises:
         RuleError: a node on the way has no derivative rule.
-        DTypeError: a complex y without its cotangent, or a cotangent of another type.
+        DTypeError: a complex y without its cotangent, a cotangent of another type, or None.
+        ShapeError: a cotangent of another shape.
         GraphError: the numbers of `ys` and `grad_ys` differ, or tensors are of another graph.
 
     Source: `tf.gradients`.
     """
     del aggregation_method
-    targets, sources = tensors_of(ys), tensors_of(xs)
+    targets, sources = values_of(ys, "ys"), tensors_of(some(xs, "xs"))
     stops = tensors_of(stop_gradients)
     given = [None] * len(targets) if grad_ys is None else listed(grad_ys)
     if len(given) != len(targets):
@@ -120,7 +122,7 @@ def vjp(ys: Any, xs: Any, cotangents: Any, name: str = "vjp") -> list[Tensor | N
     Raises:
         RuleError: a node on the way has no derivative rule.
     """
-    targets = tensors_of(ys)
+    targets = values_of(ys, "ys")
     found = gradients(targets, xs, cotangents, name)
     if not targets:
         return found
@@ -195,9 +197,22 @@ def _above(by_name: Mapping[str, Node], ends: Iterable[Endpoint]) -> set[str]:
         found.add(name)
         node = by_name[name]
         pending.extend(e.node for e in node.inputs if e.node not in found)
+        if node.op.name == "StackV2":
+            # What is pushed reaches what is popped by no edge.
+            pending.extend(_holders(by_name, name))
         if FAMILY in node.attrs:
             # It names values inside the nodes that it comes after.
             pending.extend(node.after)
+    return found
+
+
+def _holders(by_name: Mapping[str, Node], handle: str) -> set[str]:
+    """Names of the nodes that take a handle, or what passes it on."""
+    passing, found = {handle}, set[str]()
+    while passing:
+        users = {n.name for n in by_name.values() if any(e.node in passing for e in n.inputs)}
+        passing = {n for n in users - found if by_name[n].op.name in PASSING}
+        found |= users
     return found
 
 
@@ -231,6 +246,12 @@ def _cotangent(y: Tensor, given: Any, index: int) -> Tensor | IndexedSlices | No
     if found.dtype.base is not dtype:
         raise DTypeError(
             f"the cotangent of {y.name!r} has {found.dtype.base.name}, not {dtype.name}",
+            node=y.op._node.signature(),
+        )
+    if isinstance(found, Tensor) and not is_compatible(found.type.shape, y.type.shape):
+        raise ShapeError(
+            f"the cotangent of {y.name!r} has the shape {shape_text(found.type.shape)}, "
+            f"not {shape_text(y.type.shape)}",
             node=y.op._node.signature(),
         )
     return found if has_derivative(y.type) else None

@@ -24,7 +24,7 @@ from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, endpoint
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.saved import COUNT, SAVED, TRIPS, Steps, path_attr, path_of
-from graphvm_runtime.ops.functional import BRANCHES, LOOPS
+from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType
 
@@ -235,6 +235,10 @@ class RaisedRoot(Root):
         self._tensors: dict[Endpoint, Tensor] = {}
         self._anchors: dict[str, list[Operation]] = {}
         self._there = {n.name for n in graph.nodes_since(0)}
+        # Derivatives name values by the names of raised nodes: nobody else may have them.
+        bodies = [f.body.nodes for name, f in library.items() if name not in graph.library]
+        regions = (n.name for b in bodies for n in b if n.op.name in REGIONS)
+        graph._names.mark_all(n for n in (*nodes, *regions) if n not in self._there)
         for node in nodes.values():
             if node.op.name == "Identity" and node.name in self._there:
                 source = node.inputs[0]
@@ -274,9 +278,8 @@ class RaisedRoot(Root):
 
     def operations(self, name: str) -> list[Operation]:
         """See `Scope`."""
-        if name in self._there:
-            return super().operations(name)
-        return self._anchors.get(name, [])
+        # a raised node is reached through what it gives; a derived one made just now is there
+        return self._anchors.get(name) or super().operations(name)
 
 
 class DerivedGraph(FuncGraph):
@@ -389,6 +392,11 @@ class BodyScope(Scope):
                 end = node.inputs[0]
                 node = self.by_name[end.node]
             return self.value(end)
+        if op in LOOPS and passes_through(
+            self.region.derivation.function(node.attrs["body"].name), end.index
+        ):
+            # where a raised loop has a capture depends on what else is in the graph
+            return self.value(node.inputs[end.index])
         if op == SAVED:
             target = self.absolute(node)
             if target is None:

@@ -174,3 +174,35 @@ def test_a_path_that_leads_nowhere() -> None:
     ]
     with pytest.raises(GraphError, match=r"leads through|which is not there"):
         materialise(graph.with_nodes(without), ends)
+
+
+def test_long_chains_of_calls() -> None:
+    """What a function holds is found without going as deep as its calls."""
+    x = tf.placeholder(tf.float32, [], name="x")
+    depth = 3000
+    library = tf.GraphDef().library
+    for number in range(depth):
+        function = library.function.add()
+        function.signature.name = f"f{number}"
+        given, result = function.signature.input_arg.add(), function.signature.output_arg.add()
+        given.name, given.type, result.name, result.type = "x", 1, "y", 1
+        node = function.node_def.add()
+        node.name = "c"
+        node.input.append("x")
+        if number + 1 == depth:
+            node.op = "Neg"
+            node.attr["T"].type = 1
+            function.ret["y"] = "c:y:0"
+            continue
+        node.op = "PartitionedCall"
+        node.attr["f"].func.name = f"f{number + 1}"
+        node.attr["Tin"].list.type.append(1)
+        node.attr["Tout"].list.type.append(1)
+        function.ret["y"] = "c:output:0"
+    file = tf.GraphDef(library=library)
+    call = file.node.add()
+    call.CopyFrom(library.function[0].node_def[0])
+    call.name, call.attr["f"].func.name = "call", "f0"
+    tf.import_graph_def(file, {"x": x}, name="")
+    graph = tf.get_default_graph().ir()
+    assert materialise(graph) is graph

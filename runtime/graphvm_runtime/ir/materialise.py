@@ -37,6 +37,8 @@ from graphvm_runtime.ir.saved import (
     SAVED,
     TRIPS,
     body_attrs,
+    concerned_functions,
+    is_derived,
     path_of,
 )
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS
@@ -70,7 +72,7 @@ class _Work:
         self.graph = graph
         self.fetches = fetches
         self.library = dict(graph.library)
-        self.concerned: dict[str, bool] = {}
+        self.concerned = concerned_functions(graph.nodes, graph.library)
         self.top = Level({n.name: n for n in graph.nodes}, [], [], [], ())
         self.pending: list[tuple[Level, Endpoint | str]] = []
         self.saved: list[tuple[Level, Node]] = []
@@ -115,18 +117,7 @@ class _Work:
 
     def _is_concerned(self, node: Node) -> bool:
         """Whether the node, or one in its bodies, is of a derivative."""
-        if node.op.name == SAVED or FAMILY in node.attrs:
-            return True
-        return any(self._holds(ref.name) for ref in node.functions())
-
-    def _holds(self, name: str) -> bool:
-        if name not in self.concerned:
-            self.concerned[name] = False  # for a function that calls itself
-            function = self.graph.library.get(name)
-            self.concerned[name] = function is not None and any(
-                self._is_concerned(n) for n in function.body.nodes
-            )
-        return self.concerned[name]
+        return is_derived(node) or any(ref.name in self.concerned for ref in node.functions())
 
     def _demand_all(self) -> None:
         """Finds all that is needed, in all bodies that are concerned."""

@@ -388,7 +388,7 @@ class _Cond:
             types.append(type_)
 
         after = {n: None for n in after if not self._is_gate(n)}
-        name = self._name(first)
+        name = self._name(first, merges)
         functions = []
         param_types = [self._type(e) for e in captures]
         held = [work.held(e) for e in captures]
@@ -459,12 +459,11 @@ class _Cond:
         body.put(new_node(name, "FakeParam", (), (type_,), attrs))
         return Endpoint(name)
 
-    def _name(self, merge: Node) -> str:
-        scope = merge.name.rpartition("/")[0]
-        wanted = [f"{merge.name}_if"]
-        if scope:
-            wanted.insert(0, scope)
-        return self.work.unused(*wanted)
+    def _name(self, merge: Node, merges: list[Node]) -> str:
+        scopes = [m.name.rpartition("/")[0] for m in (merge, *merges)]
+        named = [s for s in scopes if self.work.is_named(s)]
+        wanted = [*named, scopes[0], f"{merge.name}_if"]
+        return self.work.unused(*[w for w in wanted if w])
 
     def _install(
         self,

@@ -18,6 +18,7 @@ from graphvm_runtime.ir.graph import (
     ordered,
     reachable,
 )
+from graphvm_runtime.ir.saved import named_regions
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.control_flow import PRIMITIVES, SWITCHES
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
@@ -56,6 +57,8 @@ class Work:
         for node in nodes:
             self.nodes[node.name] = node
             self.users[node.name] = {}
+        # A name that a derivative made before is kept, whatever was pruned or added since.
+        self._named = named_regions(self.nodes.values(), library)
         self.reserved = set(self.nodes)
         for node in self.nodes.values():
             self._link(node)
@@ -108,14 +111,21 @@ class Work:
         return self.members.get(name, {name})
 
     def unused(self, *wanted: str) -> str:
-        """The first of these names that is free, or the last with a number."""
-        for name in wanted:
+        """The first of these names that is free, or the last with a number.
+
+        One that a path of a `_Saved` node names goes before those that none does.
+        """
+        for name in sorted(wanted, key=lambda n: n not in self._named):
             if name not in self.reserved:
                 return name
         number = 1
         while f"{wanted[-1]}_{number}" in self.reserved:
             number += 1
         return f"{wanted[-1]}_{number}"
+
+    def is_named(self, name: str) -> bool:
+        """Whether a path of a `_Saved` node names it."""
+        return name in self._named
 
     def function_name(self, wanted: str) -> str:
         """A free name in the library."""

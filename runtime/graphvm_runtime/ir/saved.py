@@ -13,9 +13,10 @@ are.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.ops.functional import BRANCHES, CALLS, LOOPS
 
 FAMILY, ORDER, COUNTER, TRIPS = "_family", "_order", "_counter", "_trips"
@@ -49,3 +50,47 @@ def path_of(node: Node) -> tuple[Steps, str]:
     if last == COUNT:
         last = parts.pop() + COUNT
     return tuple(zip(parts[::2], parts[1::2], strict=True)), last
+
+
+def named_regions(nodes: Iterable[Node], library: Mapping[str, Function]) -> set[str]:
+    """Names of the control flow nodes that paths of `_Saved` nodes lead through or end at."""
+    found: set[str] = set()
+    for body in (nodes, *(f.body.nodes for f in library.values())):
+        for node in body:
+            if node.op.name == SAVED:
+                steps, last = path_of(node)
+                found.update(name for name, _ in steps)
+                if last.endswith(COUNT):
+                    found.add(last.removesuffix(COUNT))
+    return found
+
+
+def concerned_functions(nodes: Iterable[Node], library: Mapping[str, Function]) -> set[str]:
+    """Functions that some nodes use, at any depth, which hold something of a derivative."""
+    callers: dict[str, set[str]] = {}
+    found: set[str] = set()
+    pending = [ref.name for n in nodes for ref in n.functions()]
+    while pending:
+        name = pending.pop()
+        if name in callers or name not in library:
+            continue
+        callers.setdefault(name, set())
+        for node in library[name].body.nodes:
+            if is_derived(node):
+                found.add(name)
+            pending.extend(ref.name for ref in node.functions())
+    for name in callers:
+        for node in library[name].body.nodes:
+            for ref in node.functions():
+                callers.get(ref.name, set()).add(name)
+    pending = list(found)
+    while pending:
+        new = callers[pending.pop()] - found
+        found |= new
+        pending.extend(new)
+    return found
+
+
+def is_derived(node: Node) -> bool:
+    """Whether a node is derived control flow, or names a value of other control flow."""
+    return node.op.name == SAVED or FAMILY in node.attrs

@@ -34,8 +34,10 @@ def file_form(graph: Graph) -> Graph:
     if any(n.op.name == "_Saved" for nodes in (graph.nodes, *bodies) for n in nodes):
         # loaded late: few graphs have derivatives of loops and branches
         from graphvm_runtime.ir.materialise import materialise
+        from graphvm_runtime.ir.raise_ import raise_
 
-        graph = materialise(graph)
+        # paths name what is inside of loops and branches as they are raised
+        graph = materialise(raise_(graph))
     return graph
 
 
