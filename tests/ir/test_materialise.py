@@ -14,8 +14,10 @@ from graphvm_runtime.ir.graph import Endpoint, Graph, reachable
 from graphvm_runtime.ir.materialise import materialise
 from graphvm_runtime.ir.saved import FAMILY, SAVED, path_attr, path_of
 from graphvm_runtime.ir.verify import verify
+from graphvm_runtime.protos import types_pb2
 from tests.derivatives.evaluate import Machine
 
+FLOAT = types_pb2.DT_FLOAT
 Step = Callable[[Any, Any], Any]
 
 
@@ -176,33 +178,52 @@ def test_a_path_that_leads_nowhere() -> None:
         materialise(graph.with_nodes(without), ends)
 
 
+def chain(depth: int, last: str | None) -> Any:
+    """A file in which each function calls the next; the last negates, or calls one of them."""
+    file = tf.GraphDef()
+    for number in range(depth):
+        function = file.library.function.add()
+        function.signature.name = f"f{number}"
+        given, result = function.signature.input_arg.add(), function.signature.output_arg.add()
+        given.name, given.type, result.name, result.type = "x", FLOAT, "y", FLOAT
+        end = number + 1 == depth
+        node = function.node_def.add(name="c", op="PartitionedCall", input=["x"])
+        if end and last is None:
+            node.op = "Neg"
+            node.attr["T"].type = FLOAT
+            function.ret["y"] = "c:y:0"
+            continue
+        node.attr["f"].func.name = f"f{number + 1}" if not end or last is None else last
+        node.attr["Tin"].list.type.append(FLOAT)
+        node.attr["Tout"].list.type.append(FLOAT)
+        function.ret["y"] = "c:output:0"
+    call = file.node.add(name="call", op="PartitionedCall", input=["x"])
+    call.attr["f"].func.name = "f0"
+    call.attr["Tin"].list.type.append(FLOAT)
+    call.attr["Tout"].list.type.append(FLOAT)
+    return file
+
+
 def test_long_chains_of_calls() -> None:
     """What a function holds is found without going as deep as its calls."""
     x = tf.placeholder(tf.float32, [], name="x")
-    depth = 3000
-    library = tf.GraphDef().library
-    for number in range(depth):
-        function = library.function.add()
-        function.signature.name = f"f{number}"
-        given, result = function.signature.input_arg.add(), function.signature.output_arg.add()
-        given.name, given.type, result.name, result.type = "x", 1, "y", 1
-        node = function.node_def.add()
-        node.name = "c"
-        node.input.append("x")
-        if number + 1 == depth:
-            node.op = "Neg"
-            node.attr["T"].type = 1
-            function.ret["y"] = "c:y:0"
-            continue
-        node.op = "PartitionedCall"
-        node.attr["f"].func.name = f"f{number + 1}"
-        node.attr["Tin"].list.type.append(1)
-        node.attr["Tout"].list.type.append(1)
-        function.ret["y"] = "c:output:0"
-    file = tf.GraphDef(library=library)
-    call = file.node.add()
-    call.CopyFrom(library.function[0].node_def[0])
-    call.name, call.attr["f"].func.name = "call", "f0"
-    tf.import_graph_def(file, {"x": x}, name="")
-    graph = tf.get_default_graph().ir()
+    file = chain(2000, None)
+    file.node.add(name="x", op="Placeholder").attr["dtype"].type = FLOAT
+    with tf.Graph().as_default():
+        tf.import_graph_def(file, name="")
+        graph = tf.get_default_graph().ir()
     assert materialise(graph) is graph
+    tf.import_graph_def(chain(200, None), {"x": x}, name="")
+    with tf.Session() as session:
+        assert session.run("call:0", {x: 2.0}) == -2.0
+
+
+def test_calls_without_end() -> None:
+    """They are an error that names the function."""
+    x = tf.placeholder(tf.float32, [], name="x")
+    tf.import_graph_def(chain(2, "f0"), {"x": x}, name="")
+    with (
+        tf.Session() as session,
+        pytest.raises(tf.errors.ResourceExhaustedError, match="too deep, here 'f"),
+    ):
+        session.run("call:0", {x: 2.0})

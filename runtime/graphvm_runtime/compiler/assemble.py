@@ -23,6 +23,7 @@ from graphvm_runtime.compiler.program import (
 from graphvm_runtime.dtypes import bool_
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint, Function, Node
+from graphvm_runtime.ir.saved import body_attrs
 from graphvm_runtime.kernels.registry import made
 from graphvm_runtime.shapes import TensorType, is_known, size_of
 
@@ -50,14 +51,36 @@ class Assembler:
         """The program of a library function. Raises GraphError when there is no such function."""
         found = self._made.get(name)
         if found is None:
-            function = self._library.get(name)
-            if function is None:
+            if name not in self._library:
                 raise GraphError(f"the library has no function {name!r}")
-            found = self._made[name] = Subprogram(name)
-            found.program = self.program(
-                name, function.body.nodes, function.params, function.results
-            )
+            order = self._callees_first(name)
+            self._made.update((each, Subprogram(each)) for each in order)
+            for each in order:
+                function = self._library[each]
+                self._made[each].program = self.program(
+                    each, function.body.nodes, function.params, function.results
+                )
+            found = self._made[name]
         return found
+
+    def _callees_first(self, name: str) -> list[str]:
+        """The function and those that it needs and that are not made; calls may go deep."""
+        out: dict[str, None] = {}
+        seen: set[str] = set()
+        pending = [(name, False)]
+        while pending:
+            name, done = pending.pop()
+            if done:
+                out[name] = None
+            elif name not in seen and name not in self._made and name in self._library:
+                seen.add(name)
+                pending.append((name, True))
+                pending.extend(
+                    (node.attrs[attr].name, False)
+                    for node in reversed(self._library[name].body.nodes)
+                    for attr in body_attrs(node)
+                )
+        return list(out)
 
     def program(
         self,

@@ -27,7 +27,13 @@ def located(error: Exception, node: Node | None) -> GraphvmError:
             found.__cause__ = error
     else:
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        if isinstance(error, MemoryError):
+        if isinstance(error, RecursionError):
+            names = ", ".join(repr(f.name) for f in (node.functions() if node is not None else ()))
+            found = ResourceExhaustedError(
+                f"functions call each other too deep{names and ', here ' + names}",
+                do="let a function call itself less often, or use a loop",
+            )
+        elif isinstance(error, MemoryError):
             found = ResourceExhaustedError(f"out of memory ({text})")
         elif isinstance(error, ValueError | TypeError | IndexError | OverflowError):
             found = InvalidArgumentError(text)
