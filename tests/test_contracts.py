@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-DOORS = {"ir", "ops", "engine", "checkpoint", "protos"}
+DOORS = {"ir", "ops", "engine", "checkpoint", "protos", "register"}
 GROUND = {"errors", "config", "dtypes", "shapes", "device_spec", "trace"}
 LINTER = "from importlinter.cli import lint_imports_command as main; main()"
 VERDICT = re.compile(r"^(.+) (KEPT|BROKEN)", re.MULTILINE)
