@@ -1,4 +1,4 @@
-"""A user's own op: declared, built, run, differentiated; in a process of its own, since ops stay."""
+"""A user's own op, in a process of its own, since what is declared once stays."""
 
 import subprocess
 import sys
