@@ -188,6 +188,9 @@ from graphvm.ops.state import (
     assign_sub,
     is_variable_initialized,
 )
+from graphvm.ops.tensor_array import (
+    TensorArray,
+)
 from graphvm.scopes import (
     add_to_collection,
     add_to_collections,
@@ -395,7 +398,8 @@ __all__ = [  # noqa: RUF022 (a plain sort, which a test compares with)
     "GraphOptions", "HistogramProto", "IndexedSlices", "InteractiveSession", "MetaGraphDef",
     "NameAttrList", "NoGradient", "NodeDef", "NotDifferentiable", "OpError", "Operation",
     "OptimizerOptions", "QueueBase", "RegisterGradient", "RunMetadata", "RunOptions", "Session",
-    "Summary", "Tensor", "TensorInfo", "TensorShape", "UnconnectedGradients", "Variable",
+    "Summary", "Tensor", "TensorArray", "TensorInfo", "TensorShape", "UnconnectedGradients",
+    "Variable",
     "VariableDef", "VariableScope", "abs", "accumulate_n", "add", "add_n", "add_to_collection",
     "add_to_collections", "all_variables", "argmax", "as_dtype", "assign", "assign_add",
     "assign_sub", "bfloat16", "bool", "broadcast_to", "cast", "colocate_with", "compat",

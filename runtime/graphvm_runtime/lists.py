@@ -152,6 +152,14 @@ class TensorList:
             old, cells.elements[index] = cells.elements[index], element
             return self._succeeded(cells, (index, old))
 
+    def resized(self, size: int) -> TensorList:
+        """This list with elements left out at the end, or with some more that are not set."""
+        if size == self._length:
+            return self
+        kept = self._snapshot()[:size]
+        kept.extend([None] * (size - len(kept)))
+        return TensorList(self.dtype, self.element_shape, kept, self.limit)
+
     def element(self, index: int) -> Element | None:
         """The element at `index`, None where it was never set.
 

@@ -15,8 +15,10 @@ from graphvm.ops.control_flow.bodies import (
     body_name,
     check_callable,
     control_of,
+    flat,
     identities,
     is_stateful,
+    like,
     result_of,
     scalar_of,
 )
@@ -108,6 +110,7 @@ class _Branch:
 
     Attributes:
         graph: its body.
+        given: what its function gave.
         structure: what its function gave; leaves are tensors of the body, or None.
         results: the tensors among the leaves.
     """
@@ -127,7 +130,8 @@ class _Branch:
                 )
             if not strict and isinstance(given, list | tuple) and len(given) == 1:
                 given = given[0]
-            leaves = [self._leaf(leaf, predicate) for leaf in nest.flatten(given)]
+            leaves = [self._leaf(leaf, predicate) for leaf in nest.flatten(flat(given))]
+        self.given = given
         self.structure = nest.pack_sequence_as(given, leaves)
         self.results: list[Tensor] = [leaf for leaf in leaves if leaf is not None]
 
@@ -143,7 +147,7 @@ class _Branch:
         """The structure with other tensors in it."""
         rest = iter(tensors)
         leaves = [None if x is None else next(rest) for x in nest.flatten(self.structure)]
-        return nest.pack_sequence_as(self.structure, leaves)
+        return like(self.given, nest.pack_sequence_as(self.structure, leaves))
 
 
 def _check(yes: _Branch, no: _Branch) -> None:
