@@ -99,9 +99,11 @@ from graphvm.ops.array import (
     zeros_like,
 )
 from graphvm.ops.control_flow import (
+    case,
     cond,
     group,
     no_op,
+    switch_case,
     tuple,
     while_loop,
 )
@@ -402,7 +404,7 @@ __all__ = [  # noqa: RUF022 (a plain sort, which a test compares with)
     "Variable",
     "VariableDef", "VariableScope", "abs", "accumulate_n", "add", "add_n", "add_to_collection",
     "add_to_collections", "all_variables", "argmax", "as_dtype", "assign", "assign_add",
-    "assign_sub", "bfloat16", "bool", "broadcast_to", "cast", "colocate_with", "compat",
+    "assign_sub", "bfloat16", "bool", "broadcast_to", "case", "cast", "colocate_with", "compat",
     "complex128", "complex64", "concat", "cond", "constant", "constant_initializer",
     "container", "control_dependencies", "convert_to_tensor", "cos", "cumprod",
     "custom_gradient", "device", "disable_control_flow_v2", "disable_eager_execution",
@@ -428,8 +430,9 @@ __all__ = [  # noqa: RUF022 (a plain sort, which a test compares with)
     "reset_default_graph", "reshape", "resource", "resource_variables_enabled", "rsqrt",
     "set_random_seed", "shape", "shape_n", "sigmoid", "sign", "sin", "size", "slice", "sqrt",
     "square", "squared_difference", "squeeze", "stack", "stop_gradient", "strided_slice",
-    "string", "subtract", "tanh", "tile", "to_bfloat16", "to_double", "to_float", "to_int32",
-    "to_int64", "train", "trainable_variables", "transpose", "truediv", "truncated_normal",
+    "string", "subtract", "switch_case", "tanh", "tile", "to_bfloat16", "to_double", "to_float",
+    "to_int32", "to_int64", "train", "trainable_variables", "transpose", "truediv",
+    "truncated_normal",
     "truncated_normal_initializer", "tuple", "uint16", "uint32", "uint4", "uint64", "uint8",
     "unsorted_segment_sum", "unstack", "variable_op_scope", "variable_scope",
     "variables_initializer", "variance_scaling_initializer", "variant", "vjp", "where",

@@ -315,12 +315,17 @@ class TensorArray:
 
 
 def _row(value: Tensor) -> TensorShape:
-    shape = value.shape.with_rank_at_least(1)
-    return TensorShape(None) if shape.rank is None else shape[1:]
+    return _row_of(value.shape)
+
+
+def _row_of(given: TensorShape) -> TensorShape:
+    shape = given.with_rank_at_least(1)
+    row: TensorShape = TensorShape(None) if shape.rank is None else shape[1:]
+    return row
 
 
 def _uneven(shape: TensorShape) -> TensorShape:
     """A shape whose first dimension is not known."""
     if shape.rank is None:
         return shape
-    return TensorShape([None]) + shape.with_rank_at_least(1)[1:]
+    return TensorShape([None]) + _row_of(shape)

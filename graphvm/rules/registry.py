@@ -93,7 +93,7 @@ class Region(Protocol):
     def branch(
         self, predicate: Tensor, bodies: Sequence[tuple[Any, Sequence[Tensor]]]
     ) -> list[Tensor]:
-        """The derived branch, from its two bodies with their results."""
+        """The derived branch, from its bodies with their results."""
 
     def call(self, body: Any, results: Sequence[Tensor]) -> list[Tensor]:
         """The derived call."""

@@ -30,8 +30,9 @@ from graphvm.transforms.scopes import (
     sources_of,
 )
 from graphvm_runtime.errors import GraphError, GraphvmError
+from graphvm_runtime.ir.bodies import body_keys, body_ref
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, source_text
-from graphvm_runtime.ir.saved import FAMILY, SAVED, Steps, body_attrs, path_of
+from graphvm_runtime.ir.saved import FAMILY, SAVED, Steps, path_of
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 
 T = TypeVar("T")
@@ -129,10 +130,10 @@ class Derivation:
         if not given and not self.concerned(node):
             return set()
         found: set[int] = set()
-        for attr in body_attrs(node):
+        for attr in body_keys(node):
             if attr == "cond":
                 continue
-            function = self.function(node.attrs[attr].name)
+            function = self.function(body_ref(node, attr).name)
             inner = (*steps, (node.name, attr))
             shift = node.op.name in BRANCHES
             params = {i - shift for i in given if i >= shift}
@@ -263,7 +264,7 @@ class Derivation:
     def _body(self, site: Site, attr: str) -> tuple[Steps, Function]:
         assert isinstance(site, NodeSite)
         steps = (*site.scope.steps, (site.name, attr))
-        return steps, self.function(site.node.attrs[attr].name)
+        return steps, self.function(body_ref(site.node, attr).name)
 
     # -- backwards -------------------------------------------------------------------------
 
@@ -325,7 +326,7 @@ class Derivation:
             connected = set(range(len(node.inputs)))
         elif not some:
             shift = node.op.name in BRANCHES
-            for attr in body_attrs(node):
+            for attr in body_keys(node):
                 every = set(range(len(node.outputs)))
                 params = self.reaching(site, attr, every) & self.dependent(site, attr)
                 connected |= {i + shift for i in params}
