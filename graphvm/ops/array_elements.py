@@ -22,7 +22,7 @@ def shape_tensor(shape: TensorShape) -> Tensor:
 
 
 class Elements(Protocol):
-    """The operations on the elements of a TensorArray; each takes its value and a name.
+    """The operations on the elements of a TensorArray; each takes its value, and most a name.
 
     Attributes:
         handle: the resource behind it, if there is one.
@@ -41,13 +41,15 @@ class Elements(Protocol):
     def gradient(self, source: str, flow: Tensor, name: str) -> tuple[Elements, Tensor]:
         """The array for gradients of elements and its value."""
 
-    def read(self, flow: Tensor, index: Tensor, shape: TensorShape, name: str) -> Tensor:
+    def read(
+        self, flow: Tensor, index: Tensor, shape: TensorShape, name: str | None = None
+    ) -> Tensor:
         """An element."""
 
-    def write(self, flow: Tensor, index: Tensor, value: Tensor, name: str) -> Tensor:
+    def write(self, flow: Tensor, index: Tensor, value: Tensor, name: str | None = None) -> Tensor:
         """The value with another element."""
 
-    def stack(self, flow: Tensor, shape: TensorShape, name: str) -> Tensor:
+    def stack(self, flow: Tensor, shape: TensorShape, name: str | None = None) -> Tensor:
         """All elements."""
 
     def gather(self, flow: Tensor, indices: Tensor, shape: TensorShape, name: str) -> Tensor:
@@ -56,13 +58,17 @@ class Elements(Protocol):
     def concat(self, flow: Tensor, shape: TensorShape, name: str) -> Tensor:
         """All elements, one after the other."""
 
-    def unstack(self, flow: Tensor, value: Tensor, name: str) -> Tensor:
+    def unstack(self, flow: Tensor, value: Tensor, name: str | None = None) -> Tensor:
         """The value with the rows of a tensor as elements."""
 
-    def scatter(self, flow: Tensor, indices: Tensor, value: Tensor, name: str) -> Tensor:
+    def scatter(
+        self, flow: Tensor, indices: Tensor, value: Tensor, name: str | None = None
+    ) -> Tensor:
         """The value with rows of a tensor at some indices."""
 
-    def split(self, flow: Tensor, value: Tensor, lengths: Tensor, name: str) -> Tensor:
+    def split(
+        self, flow: Tensor, value: Tensor, lengths: Tensor, name: str | None = None
+    ) -> Tensor:
         """The value with parts of a tensor as elements."""
 
 
@@ -102,17 +108,19 @@ class ListElements:
         empty = _empty_like(flow, self._attrs, name)
         return _Sums(self._attrs["element_dtype"], False, None), empty
 
-    def read(self, flow: Tensor, index: Tensor, shape: TensorShape, name: str) -> Tensor:
+    def read(
+        self, flow: Tensor, index: Tensor, shape: TensorShape, name: str | None = None
+    ) -> Tensor:
         """See `Elements`."""
         inputs = (flow, index, shape_tensor(shape))
         return output("TensorListGetItem", inputs, self._attrs, name)
 
-    def write(self, flow: Tensor, index: Tensor, value: Tensor, name: str) -> Tensor:
+    def write(self, flow: Tensor, index: Tensor, value: Tensor, name: str | None = None) -> Tensor:
         """See `Elements`."""
         attrs = {**self._attrs, "resize_if_index_out_of_bounds": self.dynamic}
         return output("TensorListSetItem", (flow, index, value), attrs, name)
 
-    def stack(self, flow: Tensor, shape: TensorShape, name: str) -> Tensor:
+    def stack(self, flow: Tensor, shape: TensorShape, name: str | None = None) -> Tensor:
         """See `Elements`."""
         attrs = {**self._attrs, "num_elements": -1 if self._count is None else self._count}
         return output("TensorListStack", (flow, shape_tensor(shape)), attrs, name)
@@ -128,17 +136,21 @@ class ListElements:
         inputs = (flow, shape_tensor(shape), none)
         return output("TensorListConcatV2", inputs, self._attrs, name)
 
-    def unstack(self, flow: Tensor, value: Tensor, name: str) -> Tensor:
+    def unstack(self, flow: Tensor, value: Tensor, name: str | None = None) -> Tensor:
         """See `Elements`."""
         row = TensorShape(None) if value.shape.rank is None else value.shape[1:]
         return output("TensorListFromTensor", (value, shape_tensor(row)), self._attrs, name)
 
-    def scatter(self, flow: Tensor, indices: Tensor, value: Tensor, name: str) -> Tensor:
+    def scatter(
+        self, flow: Tensor, indices: Tensor, value: Tensor, name: str | None = None
+    ) -> Tensor:
         """See `Elements`."""
         inputs = (flow, value, indices)
         return output("TensorListScatterIntoExistingList", inputs, self._attrs, name)
 
-    def split(self, flow: Tensor, value: Tensor, lengths: Tensor, name: str) -> Tensor:
+    def split(
+        self, flow: Tensor, value: Tensor, lengths: Tensor, name: str | None = None
+    ) -> Tensor:
         """See `Elements`."""
         rank = value.shape.rank
         part = TensorShape(None if rank is None else [None]) + (
@@ -158,22 +170,26 @@ def _empty_like(flow: Tensor, attrs: dict[str, DType], name: str) -> Tensor:
 class _Sums(ListElements):
     """Elements of a list to which writes add."""
 
-    def write(self, flow: Tensor, index: Tensor, value: Tensor, name: str) -> Tensor:
+    def write(self, flow: Tensor, index: Tensor, value: Tensor, name: str | None = None) -> Tensor:
         """See `Elements`."""
         alone = super().write(_empty_like(flow, self._attrs, "empty"), index, value, "term")
         return output("AddN", ([flow, alone],), None, name)
 
-    def unstack(self, flow: Tensor, value: Tensor, name: str) -> Tensor:
+    def unstack(self, flow: Tensor, value: Tensor, name: str | None = None) -> Tensor:
         """See `Elements`."""
         return output("AddN", ([flow, super().unstack(flow, value, "term")],), None, name)
 
-    def scatter(self, flow: Tensor, indices: Tensor, value: Tensor, name: str) -> Tensor:
+    def scatter(
+        self, flow: Tensor, indices: Tensor, value: Tensor, name: str | None = None
+    ) -> Tensor:
         """See `Elements`."""
         empty = _empty_like(flow, self._attrs, "empty")
         alone = super().scatter(empty, indices, value, "term")
         return output("AddN", ([flow, alone],), None, name)
 
-    def split(self, flow: Tensor, value: Tensor, lengths: Tensor, name: str) -> Tensor:
+    def split(
+        self, flow: Tensor, value: Tensor, lengths: Tensor, name: str | None = None
+    ) -> Tensor:
         """See `Elements`."""
         return output("AddN", ([flow, super().split(flow, value, lengths, "term")],), None, name)
 
@@ -206,18 +222,20 @@ class ResourceElements:
         made = apply("TensorArrayGradV3", (self.handle, flow), attrs, name).outputs
         return ResourceElements(self._dtype, made[0]), made[1]
 
-    def read(self, flow: Tensor, index: Tensor, shape: TensorShape, name: str) -> Tensor:
+    def read(
+        self, flow: Tensor, index: Tensor, shape: TensorShape, name: str | None = None
+    ) -> Tensor:
         """See `Elements`."""
         attrs = {"dtype": self._dtype}
         return output("TensorArrayReadV3", (self.handle, index, flow), attrs, name)
 
-    def write(self, flow: Tensor, index: Tensor, value: Tensor, name: str) -> Tensor:
+    def write(self, flow: Tensor, index: Tensor, value: Tensor, name: str | None = None) -> Tensor:
         """See `Elements`."""
         return output("TensorArrayWriteV3", (self.handle, index, value, flow), None, name)
 
-    def stack(self, flow: Tensor, shape: TensorShape, name: str) -> Tensor:
+    def stack(self, flow: Tensor, shape: TensorShape, name: str | None = None) -> Tensor:
         """See `Elements`."""
-        return self.gather(flow, self._all(self.size(flow, "size")), shape, name)
+        return self.gather(flow, self._all(self.size(flow, "size")), shape, name or "gather")
 
     def _all(self, count: Tensor) -> Tensor:
         return output("Range", (0, count, 1))
@@ -233,16 +251,20 @@ class ResourceElements:
         attrs = {"dtype": self._dtype, "element_shape_except0": rest}
         return output("TensorArrayConcatV3", (self.handle, flow), attrs, name)
 
-    def unstack(self, flow: Tensor, value: Tensor, name: str) -> Tensor:
+    def unstack(self, flow: Tensor, value: Tensor, name: str | None = None) -> Tensor:
         """See `Elements`."""
         count = output("StridedSlice", (output("Shape", (value,)), [0], [1], [1]),
                        {"shrink_axis_mask": 1})  # fmt: skip
         return self.scatter(flow, self._all(count), value, name)
 
-    def scatter(self, flow: Tensor, indices: Tensor, value: Tensor, name: str) -> Tensor:
+    def scatter(
+        self, flow: Tensor, indices: Tensor, value: Tensor, name: str | None = None
+    ) -> Tensor:
         """See `Elements`."""
         return output("TensorArrayScatterV3", (self.handle, indices, value, flow), None, name)
 
-    def split(self, flow: Tensor, value: Tensor, lengths: Tensor, name: str) -> Tensor:
+    def split(
+        self, flow: Tensor, value: Tensor, lengths: Tensor, name: str | None = None
+    ) -> Tensor:
         """See `Elements`."""
         return output("TensorArraySplitV3", (self.handle, value, lengths, flow), None, name)

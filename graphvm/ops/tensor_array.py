@@ -137,12 +137,12 @@ class TensorArray:
 
     def size(self, name: str | None = None) -> Tensor:
         """Number of elements, a scalar int32."""
-        with op_scope(name or "TensorArrayV2Size", (self._flow,)) as scope:
+        with op_scope(name or "TensorListLength", (self._flow,)) as scope:
             return self._elements.size(self._flow, scope)
 
     def close(self, name: str | None = None) -> Operation:
         """Lets an array on a handle go; nothing where the array is a value."""
-        with op_scope(name or "TensorArrayV2Close", (self._flow,)) as scope:
+        with op_scope(name or "NoOp", (self._flow,)) as scope:
             return self._elements.close(scope)
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
@@ -178,9 +178,9 @@ class TensorArray:
         Returns:
             The element; zeros where it was never written and its shape is known.
         """
-        with op_scope(name or "TensorArrayV2Read", (self._flow, index)) as scope:
+        with op_scope(name or "TensorArrayV2Read", (self._flow, index)):
             at = convert_to_tensor(index, dtypes.int32, "index")
-            return self._known(self._elements.read(self._flow, at, self._shape, scope), self._shape)
+            return self._known(self._elements.read(self._flow, at, self._shape), self._shape)
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
         """An array with another element at an index.
@@ -197,16 +197,16 @@ class TensorArray:
             DTypeError: it is of another type.
             ShapeError: its shape is not that of the other elements.
         """
-        with op_scope(name or "TensorArrayV2Write", (self._flow, index, value)) as scope:
+        with op_scope(name or "TensorArrayV2Write", (self._flow, index, value)):
             tensor = self._value(value)
             shape = self._merged(tensor.shape, tensor)
             at = convert_to_tensor(index, dtypes.int32, "index")
-            return self.with_flow(self._elements.write(self._flow, at, tensor, scope), shape)
+            return self.with_flow(self._elements.write(self._flow, at, tensor), shape)
 
     def stack(self, name: str | None = None) -> Tensor:
         """All elements, as one tensor with a new first axis."""
-        with op_scope(name or "TensorArrayV2Stack", (self._flow,)) as scope:
-            made = self._elements.stack(self._flow, self._shape, scope)
+        with op_scope(name or "TensorArrayV2Stack", (self._flow,)):
+            made = self._elements.stack(self._flow, self._shape)
             return self._known(made, TensorShape([None]) + self._shape)
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
@@ -216,14 +216,14 @@ class TensorArray:
             indices: vector of int32.
             name: name of the operation.
         """
-        with op_scope(name or "TensorArrayV2Gather", (self._flow, indices)) as scope:
+        with op_scope(name or "TensorListGather", (self._flow, indices)) as scope:
             at = convert_to_tensor(indices, dtypes.int32, "indices")
             made = self._elements.gather(self._flow, at, self._shape, scope)
             return self._known(made, TensorShape([None]) + self._shape)
 
     def concat(self, name: str | None = None) -> Tensor:
         """All elements, one after the other along their first axis, where they may differ."""
-        with op_scope(name or "TensorArrayV2Concat", (self._flow,)) as scope:
+        with op_scope(name or "TensorListConcatV2", (self._flow,)) as scope:
             made = self._elements.concat(self._flow, _uneven(self._shape), scope)
             return self._known(made, _uneven(self._shape))
 
@@ -237,10 +237,10 @@ class TensorArray:
         Returns:
             The new array, which has as many elements as the tensor has rows.
         """
-        with op_scope(name or "TensorArrayV2Unstack", (self._flow, value)) as scope:
+        with op_scope(name or "TensorArrayUnstack", (self._flow, value)):
             tensor = self._value(value)
             shape = self._merged(_row(tensor), tensor)
-            return self.with_flow(self._elements.unstack(self._flow, tensor, scope), shape)
+            return self.with_flow(self._elements.unstack(self._flow, tensor), shape)
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """An array with the rows of a tensor at some indices.
@@ -253,11 +253,11 @@ class TensorArray:
         Returns:
             The new array.
         """
-        with op_scope(name or "TensorArrayV2Scatter", (self._flow, indices, value)) as scope:
+        with op_scope(name or "TensorArrayScatter", (self._flow, indices, value)):
             tensor = self._value(value)
             shape = self._merged(_row(tensor), tensor)
             at = convert_to_tensor(indices, dtypes.int32, "indices")
-            return self.with_flow(self._elements.scatter(self._flow, at, tensor, scope), shape)
+            return self.with_flow(self._elements.scatter(self._flow, at, tensor), shape)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
         """An array of parts of a tensor along its first axis.
@@ -270,7 +270,7 @@ class TensorArray:
         Returns:
             The new array.
         """
-        with op_scope(name or "TensorArrayV2Split", (self._flow, value, lengths)) as scope:
+        with op_scope(name or "TensorArraySplit", (self._flow, value, lengths)):
             tensor = self._value(value)
             sizes = convert_to_tensor(lengths, dtypes.int64, "lengths")
             known = sizes.graph.constant_of(sizes)
@@ -281,7 +281,7 @@ class TensorArray:
                 part = TensorShape([first]) + _row(tensor)
                 # parts that differ in length have no shape in common
                 shape = self._merged(part, tensor) if even or known is None else _uneven(part)
-            return self.with_flow(self._elements.split(self._flow, tensor, sizes, scope), shape)
+            return self.with_flow(self._elements.split(self._flow, tensor, sizes), shape)
 
     # ------------------------------------------------------------------------------------ checks
 

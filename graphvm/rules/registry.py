@@ -100,7 +100,13 @@ class Region(Protocol):
 
 
 class Transform(Protocol):
-    """What a rule may ask of the transformation that applies it."""
+    """What a rule may ask of the transformation that applies it.
+
+    Attributes:
+        label: no other transformation of the graph has it.
+    """
+
+    label: str
 
     def region(self, site: Site) -> Region:
         """Begins a derived node for a node with bodies."""

@@ -63,6 +63,8 @@ class Derivation:
         gate: bool = False,
     ) -> None:
         self.root = root
+        # a graph only grows, so its version tells derivatives apart
+        self.label = f"{getattr(root.graph, 'name', '')}/{root.graph.version}"
         self.library = library
         self.nodes = nodes
         self.colocate = colocate

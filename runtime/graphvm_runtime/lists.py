@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from graphvm_runtime.dtypes import Array, DType, string, variant
+from graphvm_runtime.dtypes import Array, DType, resource, string, variant
 from graphvm_runtime.errors import InvalidArgumentError, ShapeError
 from graphvm_runtime.shapes import Shape, is_compatible, merged, shape_text
 
@@ -273,6 +273,8 @@ class TensorList:
         if type(element) is TensorList:
             if self.dtype is not variant:
                 raise InvalidArgumentError(f"a list in a list of {self.dtype.name}")
+            return
+        if self.dtype is resource:
             return
         if element.dtype is not cells.numpy and element.dtype != cells.numpy:
             raise InvalidArgumentError(
