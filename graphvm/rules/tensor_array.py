@@ -2,7 +2,8 @@
 
 A flow stands for the array as it is then, so the cotangent of a flow is the flow of the array of
 gradients, and its tangent that of the array of tangents. What a derivative writes it adds, and
-what nobody wrote is zero.
+what nobody wrote is zero. Other arrays start with a flow of their own; from there on derivatives
+of derivatives find their way along it.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ def _reads(op: str, back: str, inputs: int, attrs: tuple[str, ...] = ()) -> Rule
             return [None, *rest]
         # shapes of what was never written are those of the elements, which must be there
         both = node("AddV2", (t, site.inputs[-1]))
-        array, flow = _beside(site, both, f"{transform.label}/tangents")
+        array, _ = _beside(site, both, f"{transform.label}/tangents")
         kept = {k: site.node.attrs[k] for k in attrs}
-        found = node(op, (array, *site.inputs[1:-1], flow), kept)
+        found = node(op, (array, *site.inputs[1:-1], t), kept)
         found.set_shape(site.output_type(0).shape)
         return [found, *rest]
 
@@ -86,8 +87,8 @@ def _writes(op: str, value: int, back: Callable[[Site, Tensor, Tensor], Tensor])
             return out
         out[-1] = dense(g)
         if site.wanted[value]:
-            array, flow = _beside(site, out[-1], f"{transform.label}/gradients")
-            out[value] = back(site, array, flow)
+            array, _ = _beside(site, out[-1], f"{transform.label}/gradients")
+            out[value] = back(site, array, out[-1])
             out[value].set_shape(site.input_type(value).shape)
         return out
 
@@ -97,7 +98,7 @@ def _writes(op: str, value: int, back: Callable[[Site, Tensor, Tensor], Tensor])
             return [before]
         start = site.inputs[-1] if before is None else before
         array, flow = _beside(site, start, f"{transform.label}/tangents")
-        given = [array, *site.inputs[1:-1], flow]
+        given = [array, *site.inputs[1:-1], flow if before is None else before]
         given[value] = t
         return [node(op, given)]
 
