@@ -36,8 +36,8 @@ MATERIALISE = "`ir.materialise` removes it before anything runs"
 WITHOUT_KERNEL = {
     **dict.fromkeys(
         (
-            "If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall",
-            "StatefulPartitionedCall", "Switch", "Merge", "Enter", "Exit", "NextIteration",
+            "If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile",
+            "PartitionedCall", "StatefulPartitionedCall", "Switch", "Merge", "Enter", "Exit", "NextIteration",
             "LoopCond", "ControlTrigger",
         ),
         MACHINE,
