@@ -37,8 +37,8 @@ WITHOUT_KERNEL = {
     **dict.fromkeys(
         (
             "If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile",
-            "PartitionedCall", "StatefulPartitionedCall", "Switch", "Merge", "Enter", "Exit", "NextIteration",
-            "LoopCond", "ControlTrigger",
+            "PartitionedCall", "StatefulPartitionedCall", "Switch", "Merge", "Enter",
+            "Exit", "NextIteration", "LoopCond", "ControlTrigger",
         ),
         MACHINE,
     ),

@@ -106,9 +106,10 @@ def test_rows_are_scattered_and_gathered() -> None:
     held = Held(clear_after_read=False)
     rows = np.arange(6, dtype=np.float32).reshape(3, 2)
     held.bench("TensorArrayScatterV3", held.array, ints(2, 0, 1), rows, FLOW)
-    gather = lambda *at: held.bench(  # noqa: E731
-        "TensorArrayGatherV3", held.array, ints(*at), FLOW, dtype=float32
-    )
+
+    def gather(*at: int) -> Any:
+        return held.bench("TensorArrayGatherV3", held.array, ints(*at), FLOW, dtype=float32)
+
     assert gather(2, 2).tolist() == [[0, 1], [0, 1]]
     with pytest.raises(InvalidArgumentError, match="an index is needed for each row"):
         held.bench("TensorArrayScatterV3", held.array, ints(0), rows, FLOW)
