@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphvm.graph import Tensor
+from graphvm.rules.list_elements import zero_cotangent
 from graphvm.rules.nodes import zeros, zeros_like
 from graphvm.rules.registry import (
     Both,
@@ -54,7 +55,7 @@ def _pull_loop(site: Site, cotangents: Cotangents, transform: Transform) -> Cota
                   for i in order}  # fmt: skip
         found = body.pull(states, order)
         results = [
-            zeros_like(body.param(i)) if c is None else dense(c)
+            zero_cotangent(body.param(i)) if c is None else dense(c)
             for i, c in zip(order, found, strict=True)
         ]
     start = [_or_zeros(site, i, cotangents[i]) for i in order]
@@ -74,7 +75,7 @@ def _or_zeros(site: Site, index: int, cotangent: Cotangent) -> Tensor:
         return zeros(type_)
     # what a handle stands for is the same before and after the loop
     held = site.input_type(index).dtype.base is resource
-    return zeros_like(site.inputs[index] if held else site.outputs[index])
+    return zero_cotangent(site.inputs[index] if held else site.outputs[index])
 
 
 def _push_loop(site: Site, tangents: Tangents, transform: Transform) -> Tangents:
@@ -133,7 +134,9 @@ def _pull_branch(site: Site, cotangents: Cotangents, transform: Transform) -> Co
             results_kept = []
             for k in kept:
                 tensor = found[k]
-                results_kept.append(zeros_like(body.param(order[k])) if tensor is None else tensor)
+                if tensor is None:
+                    tensor = zero_cotangent(body.param(order[k]))
+                results_kept.append(tensor)
             bodies.append((body, results_kept))
     made = region.branch(site.inputs[0], bodies)
     out: list[Cotangent] = [None] * len(site.node.inputs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphvm.graph import Tensor
+from graphvm.rules.list_elements import OneElement, zero_cotangent
 from graphvm.rules.nodes import cast, integers, known_value, node, shape_of, zeros_like
 from graphvm.rules.registry import Cotangents, Linear, NotDifferentiable, Rule, Site, Tangents
 from graphvm_runtime.dtypes import DType, int32
@@ -21,27 +22,27 @@ def _push_back(site: Site, g: Tensor) -> Cotangents:
 
 def _pop_back(site: Site, rest: Tensor | None, last: Tensor | None) -> Cotangents:
     if rest is None:
-        rest = zeros_like(site.outputs[0])
+        rest = zero_cotangent(site.outputs[0])
     if last is None:
         last = zeros_like(site.outputs[1])
     return node("TensorListPushBack", (rest, last), _element(site)), None
 
 
 def _get_item(site: Site, g: Tensor) -> Cotangents:
-    list_, index, _ = site.inputs
-    zeros = zeros_like(list_)
-    return node("TensorListSetItem", (zeros, index, g), _element(site)), None, None
+    found = OneElement(lambda: site.inputs[0], site.inputs[1], g, site.node.attrs["element_dtype"])
+    return found, None, None
 
 
 def _set_item(site: Site, g: Tensor) -> Cotangents:
-    list_, index, value = site.inputs
+    index, value = site.inputs[1], site.inputs[2]
     shape = shape_of(value)
     rest, _, item = site.wanted
     back = None
     if rest:
         back = node("TensorListSetItem", (g, index, zeros_like(value)), _element(site))
         if site.node.attrs["resize_if_index_out_of_bounds"]:
-            back = node("TensorListResize", (back, node("TensorListLength", (list_,))))
+            length = node("TensorListLength", (site.inputs[0],))
+            back = node("TensorListResize", (back, length))
     return (
         back,
         None,
@@ -96,13 +97,14 @@ def _scatter(site: Site, g: Tensor) -> Cotangents:
 
 
 def _scatter_into(site: Site, g: Tensor) -> Cotangents:
-    list_, tensor, indices = site.inputs
+    tensor, indices = site.inputs[1], site.inputs[2]
     rest, row, _ = site.wanted
     back = None
     if rest:
         zeros = (g, zeros_like(tensor), indices)
         back = node("TensorListScatterIntoExistingList", zeros, _element(site))
-        back = node("TensorListResize", (back, node("TensorListLength", (list_,))))
+        length = node("TensorListLength", (site.inputs[0],))
+        back = node("TensorListResize", (back, length))
     return back, _read_back(site, g, indices, tensor) if row else None, None
 
 

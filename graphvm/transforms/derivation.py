@@ -9,6 +9,7 @@ from typing import TypeVar
 from graphvm.graph import Graph, Tensor
 from graphvm.indexed_slices import IndexedSlices, joined
 from graphvm.rules import RULES
+from graphvm.rules.list_elements import OneElement, summed
 from graphvm.rules.nodes import add, zeros_like
 from graphvm.rules.nodes import node as new_node
 from graphvm.rules.registry import (
@@ -440,6 +441,10 @@ def aggregated(parts: Sequence[Cotangent]) -> Cotangent:
     terms = [p for p in parts if p is not None]
     if len(terms) < 2:
         return terms[0] if terms else None
+    elements = [t for t in terms if isinstance(t, OneElement)]
+    if elements:
+        whole = aggregated([t for t in terms if not isinstance(t, OneElement)])
+        return summed(None if whole is None else dense(whole), elements)
     slices = [t for t in terms if isinstance(t, IndexedSlices)]
     if len(slices) == len(terms):
         return joined(slices)
@@ -448,7 +453,7 @@ def aggregated(parts: Sequence[Cotangent]) -> Cotangent:
 
 def _gated(found: Cotangents) -> Cotangents:
     """The same values, none of which is there before all are."""
-    tensors = [dense(t) if isinstance(t, IndexedSlices) else t for t in found]
+    tensors = [None if t is None else dense(t) for t in found]
     some = [t.op for t in tensors if t is not None]
     if len(some) < 2:
         return tensors

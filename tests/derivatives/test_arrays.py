@@ -120,3 +120,18 @@ def test_mapping(function: str) -> None:
         "reversed": lambda x: tf.scan(step, x, initializer=x[1], reverse=True),
     }
     checked(functions[function], [X])
+
+
+def test_an_iteration_backwards_touches_one_element() -> None:
+    """Otherwise a loop over n rows would take n * n steps."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float64, [100, 2])
+        tf.gradients(tf.map_fn(tf.sin, x), x)
+        tf.gradients(tf.scan(lambda a, r: tf.cos(a) * r, x), x)
+        bodies = [f.body for name, f in graph.library.items() if "grad_body" in name]
+        ops = {
+            n.op.name for b in bodies for n in b.nodes
+            if any(b.type_of(e).dtype is tf.variant for e in n.inputs)
+        }  # fmt: skip
+    assert len(bodies) == 2
+    assert ops == {"TensorListGetItem", "TensorListSetItem"}

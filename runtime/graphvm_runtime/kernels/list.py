@@ -59,7 +59,9 @@ def _present(element: Any, held: TensorList, shape: Array) -> Any:
         return element
     if held.dtype is variant:
         return TensorList(variant, None)
-    known = shape_of_elements(held.element_shape, element_shape(shape), held.elements())
+    known = shape_of_elements(held.element_shape, element_shape(shape), ())
+    if known is None or None in known:
+        known = shape_of_elements(known, None, held.elements())
     if known is None or None in known:
         raise InvalidArgumentError(
             f"an element that was never set has the unknown shape {shape_text(known)}",
