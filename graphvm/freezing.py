@@ -12,9 +12,11 @@ import numpy as np
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, functions_used
 from graphvm_runtime.ir.read import read_graph
 from graphvm_runtime.ir.write import write_graph
+from graphvm_runtime.ops.functional import BRANCHES
 from graphvm_runtime.ops.registry import FuncRef, lookup
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.shapes import TensorType
@@ -31,6 +33,8 @@ _PASSING = {
 _TYPE_LISTS = {
     "If": "Tin",
     "StatelessIf": "Tin",
+    "Case": "Tin",
+    "StatelessCase": "Tin",
     "While": "T",
     "StatelessWhile": "T",
     "PartitionedCall": "Tin",
@@ -124,12 +128,11 @@ class _Freezer:
 
     def _caller(self, node: Node, held: dict[Endpoint, TensorType]) -> Node:
         """A node with bodies: those get values in place of handles."""
-        skip = 1 if node.op.name.endswith("If") else 0  # the predicate is no argument
+        skip = int(node.op.name in BRANCHES)  # the predicate is no argument
         given = tuple(held.get(end) for end in node.inputs[skip:])
-        attrs = dict(node.attrs)
-        for key, value in node.attrs.items():
-            if isinstance(value, FuncRef):
-                attrs[key] = FuncRef(self._specialised(value.name, given), value.attrs)
+        refs = {key: body_ref(node, key) for key in body_keys(node)}
+        bodies = {k: FuncRef(self._specialised(r.name, given), r.attrs) for k, r in refs.items()}
+        attrs = with_bodies(node.attrs, bodies)
         if not any(given):
             return node.changed(attrs=MappingProxyType(attrs))
         kind = _TYPE_LISTS[node.op.name]

@@ -36,9 +36,9 @@ MATERIALISE = "`ir.materialise` removes it before anything runs"
 WITHOUT_KERNEL = {
     **dict.fromkeys(
         (
-            "If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall",
-            "StatefulPartitionedCall", "Switch", "Merge", "Enter", "Exit", "NextIteration",
-            "LoopCond", "ControlTrigger",
+            "If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile",
+            "PartitionedCall", "StatefulPartitionedCall", "Switch", "Merge", "Enter",
+            "Exit", "NextIteration", "LoopCond", "ControlTrigger",
         ),
         MACHINE,
     ),

@@ -16,6 +16,7 @@ from graphvm.rules import (
     slicing,
     state,
     string,
+    tensor_array,
     training,
 )
 from graphvm.rules.registry import Rules
@@ -36,6 +37,7 @@ RULES = Rules(
     slicing.TABLE,
     state.TABLE,
     string.TABLE,
+    tensor_array.TABLE,
     training.TABLE,
 )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphvm.graph import Tensor
+from graphvm.rules.list_elements import zero_cotangent
 from graphvm.rules.nodes import zeros, zeros_like
 from graphvm.rules.registry import (
     Both,
@@ -23,6 +24,7 @@ from graphvm.rules.registry import (
     dense,
 )
 from graphvm_runtime.dtypes import resource
+from graphvm_runtime.ir.bodies import body_keys
 from graphvm_runtime.ir.saved import ORDER
 from graphvm_runtime.shapes import is_known
 
@@ -53,7 +55,7 @@ def _pull_loop(site: Site, cotangents: Cotangents, transform: Transform) -> Cota
                   for i in order}  # fmt: skip
         found = body.pull(states, order)
         results = [
-            zeros_like(body.param(i)) if c is None else dense(c)
+            zero_cotangent(body.param(i)) if c is None else dense(c)
             for i, c in zip(order, found, strict=True)
         ]
     start = [_or_zeros(site, i, cotangents[i]) for i in order]
@@ -73,7 +75,7 @@ def _or_zeros(site: Site, index: int, cotangent: Cotangent) -> Tensor:
         return zeros(type_)
     # what a handle stands for is the same before and after the loop
     held = site.input_type(index).dtype.base is resource
-    return zeros_like(site.inputs[index] if held else site.outputs[index])
+    return zero_cotangent(site.inputs[index] if held else site.outputs[index])
 
 
 def _push_loop(site: Site, tangents: Tangents, transform: Transform) -> Tangents:
@@ -103,21 +105,25 @@ def _push_loop(site: Site, tangents: Tangents, transform: Transform) -> Tangents
 
 # -- branches --------------------------------------------------------------------------------
 
-_SIDES = ("then_branch", "else_branch")
+
+def _sides(site: Site) -> list[tuple[str, str]]:
+    """The bodies of a branch, and what bodies made of them are called after."""
+    keys = body_keys(site.node)
+    return [(k, k.removeprefix("branches[").rstrip("]").removesuffix("_branch")) for k in keys]
 
 
 def _pull_branch(site: Site, cotangents: Cotangents, transform: Transform) -> Cotangents:
     given = {i: dense(c) for i, c in enumerate(cotangents) if c is not None}
     wanted: set[int] = set()
-    for side in _SIDES:
+    for side, _ in _sides(site):
         reaching = transform.reaching(site, side, set(given))
         wanted |= reaching & transform.dependent(site, side)
     order = sorted(wanted)
     region = transform.region(site)
     sides = []
-    for side in _SIDES:
+    for side, called in _sides(site):
         results = transform.dependent_results(site, side)
-        with region.body(side, f"{_label(site)}_grad_{side.partition('_')[0]}") as body:
+        with region.body(side, f"{_label(site)}_grad_{called}") as body:
             pulled = body.pull({i: c for i, c in given.items() if i in results}, order)
             # IndexedSlices become tensors in the branch that made them
             sides.append((body, [None if c is None else dense(c) for c in pulled]))
@@ -128,7 +134,9 @@ def _pull_branch(site: Site, cotangents: Cotangents, transform: Transform) -> Co
             results_kept = []
             for k in kept:
                 tensor = found[k]
-                results_kept.append(zeros_like(body.param(order[k])) if tensor is None else tensor)
+                if tensor is None:
+                    tensor = zero_cotangent(body.param(order[k]))
+                results_kept.append(tensor)
             bodies.append((body, results_kept))
     made = region.branch(site.inputs[0], bodies)
     out: list[Cotangent] = [None] * len(site.node.inputs)
@@ -139,13 +147,11 @@ def _pull_branch(site: Site, cotangents: Cotangents, transform: Transform) -> Co
 
 def _push_branch(site: Site, tangents: Tangents, transform: Transform) -> Tangents:
     given = {i - 1: t for i, t in enumerate(tangents) if i and t is not None}
-    order = sorted(
-        transform.dependent_results(site, _SIDES[0]) | transform.dependent_results(site, _SIDES[1])
-    )
+    order = sorted({i for side, _ in _sides(site) for i in transform.dependent_results(site, side)})
     region = transform.region(site)
     sides = []
-    for side in _SIDES:
-        with region.body(side, f"{_label(site)}_tangent_{side.partition('_')[0]}") as body:
+    for side, called in _sides(site):
+        with region.body(side, f"{_label(site)}_tangent_{called}") as body:
             sides.append((body, body.push(given, order)))
     kept = [k for k in range(len(order)) if any(found[k] is not None for _, found in sides)]
     bodies = []
@@ -204,6 +210,8 @@ TABLE: Mapping[str, Rule] = {
     "StatelessWhile": _LOOP,
     "If": _BRANCH,
     "StatelessIf": _BRANCH,
+    "Case": _BRANCH,
+    "StatelessCase": _BRANCH,
     "PartitionedCall": _CALL,
     "StatefulPartitionedCall": _CALL,
     "FakeParam": NotDifferentiable("nobody looks at its value"),

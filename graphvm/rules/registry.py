@@ -22,6 +22,7 @@ from typing import Any, Protocol, Self, TypeAlias
 from graphvm.graph import Operation, Tensor
 from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules.broadcasting import broadcast_like, reduced_like
+from graphvm.rules.list_elements import OneElement
 from graphvm.rules.nodes import add, conj, constant, mul, node, zeros_like
 from graphvm.rules.site import Site as Site
 from graphvm_runtime.dtypes import resource, variant
@@ -30,7 +31,7 @@ from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.shapes import TensorType
 
 # What is known of the derivative in one tensor; None: it is zero.
-Cotangent: TypeAlias = "Tensor | IndexedSlices | None"
+Cotangent: TypeAlias = "Tensor | IndexedSlices | OneElement | None"
 Cotangents: TypeAlias = Sequence[Cotangent]
 Tangents: TypeAlias = "Sequence[Tensor | None]"
 
@@ -93,14 +94,20 @@ class Region(Protocol):
     def branch(
         self, predicate: Tensor, bodies: Sequence[tuple[Any, Sequence[Tensor]]]
     ) -> list[Tensor]:
-        """The derived branch, from its two bodies with their results."""
+        """The derived branch, from its bodies with their results."""
 
     def call(self, body: Any, results: Sequence[Tensor]) -> list[Tensor]:
         """The derived call."""
 
 
 class Transform(Protocol):
-    """What a rule may ask of the transformation that applies it."""
+    """What a rule may ask of the transformation that applies it.
+
+    Attributes:
+        label: no other transformation of the graph has it.
+    """
+
+    label: str
 
     def region(self, site: Site) -> Region:
         """Begins a derived node for a node with bodies."""
@@ -138,10 +145,15 @@ class Rule(Protocol):
 
 def dense(cotangent: Cotangent) -> Tensor:
     """A cotangent as a tensor."""
-    if isinstance(cotangent, IndexedSlices):
+    if isinstance(cotangent, IndexedSlices | OneElement):
         return cotangent.dense()
     assert cotangent is not None
     return cotangent
+
+
+def shown(cotangent: Cotangent) -> Tensor | IndexedSlices | None:
+    """A cotangent as users see it."""
+    return dense(cotangent) if isinstance(cotangent, OneElement) else cotangent
 
 
 class Elementwise:
@@ -375,7 +387,7 @@ class Registered:
     def pull(self, site: Site, cotangents: Cotangents, transform: Transform) -> Cotangents:
         """See `Rule`."""
         given = [
-            zeros_like(site.outputs[i]) if c is None and _is_number(t) else c
+            zeros_like(site.outputs[i]) if c is None and _is_number(t) else shown(c)
             for i, (c, t) in enumerate(zip(cotangents, site.node.outputs, strict=True))
         ]
         found = self.function(site, *given)
@@ -460,5 +472,5 @@ class Rules(Mapping[str, Rule]):
 __all__ = [
     "Bilinear", "Body", "Both", "Cotangent", "Cotangents", "Elementwise", "Linear",
     "NotDifferentiable", "Operation", "Region", "Registered", "Reverse", "Rule", "Rules", "Site",
-    "Tangents", "Transform", "again", "dense",
+    "Tangents", "Transform", "again", "dense", "shown",
 ]  # fmt: skip

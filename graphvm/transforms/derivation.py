@@ -9,6 +9,7 @@ from typing import TypeVar
 from graphvm.graph import Graph, Tensor
 from graphvm.indexed_slices import IndexedSlices, joined
 from graphvm.rules import RULES
+from graphvm.rules.list_elements import OneElement, summed
 from graphvm.rules.nodes import add, zeros_like
 from graphvm.rules.nodes import node as new_node
 from graphvm.rules.registry import (
@@ -30,8 +31,9 @@ from graphvm.transforms.scopes import (
     sources_of,
 )
 from graphvm_runtime.errors import GraphError, GraphvmError
+from graphvm_runtime.ir.bodies import body_keys, body_ref
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, source_text
-from graphvm_runtime.ir.saved import FAMILY, SAVED, Steps, body_attrs, path_of
+from graphvm_runtime.ir.saved import FAMILY, SAVED, Steps, path_of
 from graphvm_runtime.ops.control_flow import ENTERS, NEXTS, SWITCHES
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 
@@ -67,6 +69,8 @@ class Derivation:
         gate: bool = False,
     ) -> None:
         self.root = root
+        # a graph only grows, so its version tells derivatives apart
+        self.label = f"{getattr(root.graph, 'name', '')}/{root.graph.version}"
         self.library = library
         self.nodes = nodes
         self.colocate = colocate
@@ -146,10 +150,10 @@ class Derivation:
         if not given and not self.concerned(node):
             return set()
         found: set[int] = set()
-        for attr in body_attrs(node):
+        for attr in body_keys(node):
             if attr == "cond":
                 continue
-            function = self.function(node.attrs[attr].name)
+            function = self.function(body_ref(node, attr).name)
             inner = (*steps, (node.name, attr))
             shift = node.op.name in BRANCHES
             params = {i - shift for i in given if i >= shift}
@@ -305,7 +309,7 @@ class Derivation:
     def _body(self, site: Site, attr: str) -> tuple[Steps, Function]:
         assert isinstance(site, NodeSite)
         steps = (*site.scope.steps, (site.name, attr))
-        return steps, self.function(site.node.attrs[attr].name)
+        return steps, self.function(body_ref(site.node, attr).name)
 
     # -- backwards -------------------------------------------------------------------------
 
@@ -367,7 +371,7 @@ class Derivation:
             connected = set(range(len(node.inputs)))
         elif not some:
             shift = node.op.name in BRANCHES
-            for attr in body_attrs(node):
+            for attr in body_keys(node):
                 every = set(range(len(node.outputs)))
                 params = self.reaching(site, attr, every) & self.dependent(site, attr)
                 connected |= {i + shift for i in params}
@@ -477,6 +481,10 @@ def aggregated(parts: Sequence[Cotangent]) -> Cotangent:
     terms = [p for p in parts if p is not None]
     if len(terms) < 2:
         return terms[0] if terms else None
+    elements = [t for t in terms if isinstance(t, OneElement)]
+    if elements:
+        whole = aggregated([t for t in terms if not isinstance(t, OneElement)])
+        return summed(None if whole is None else dense(whole), elements)
     slices = [t for t in terms if isinstance(t, IndexedSlices)]
     if len(slices) == len(terms):
         return joined(slices)
@@ -485,7 +493,7 @@ def aggregated(parts: Sequence[Cotangent]) -> Cotangent:
 
 def _gated(found: Cotangents) -> Cotangents:
     """The same values, none of which is there before all are."""
-    tensors = [dense(t) if isinstance(t, IndexedSlices) else t for t in found]
+    tensors = [None if t is None else dense(t) for t in found]
     some = [t.op for t in tensors if t is not None]
     if len(some) < 2:
         return tensors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from graphvm.function import FuncGraph
 from graphvm.graph import Tensor
@@ -11,7 +12,7 @@ from graphvm.transforms.scopes import BodyScope, Scope, Walk
 from graphvm_runtime import dtypes
 from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.ir.saved import COUNTER, FAMILY, ORDER, TRIPS
-from graphvm_runtime.ops.functional import LOOPS
+from graphvm_runtime.ops.functional import CASES, LOOPS
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType, is_compatible, widened
 
@@ -103,11 +104,14 @@ class DerivedRegion:
             functions.append(graph.finish(outs))
         types = list(zip(*(f.result_types for f in functions), strict=True))
         attrs: dict[str, AttrValue] = {
-            "then_branch": FuncRef(functions[0].name),
-            "else_branch": FuncRef(functions[1].name),
-            "Tout": tuple(a.dtype for a, _ in types),
-            "output_shapes": tuple(widened(a.shape, b.shape) for a, b in types),
+            "Tout": tuple(each[0].dtype for each in types),
+            "output_shapes": tuple(reduce(widened, [t.shape for t in each]) for each in types),
         }
+        refs = tuple(FuncRef(f.name) for f in functions)
+        if self.node.op.name in CASES:
+            attrs["branches"] = refs
+            return self._add("Case", (predicate, list(outer)), attrs, functions, "case")
+        attrs["then_branch"], attrs["else_branch"] = refs
         return self._add("If", (predicate, list(outer)), attrs, functions, "cond")
 
     def call(self, body: BodyScope, results: Sequence[Tensor]) -> list[Tensor]:

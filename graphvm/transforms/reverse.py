@@ -10,7 +10,7 @@ from graphvm.conversion import convert_to_tensor
 from graphvm.graph import Graph, Tensor
 from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules.nodes import constant, node, shape_of, zeros_like
-from graphvm.rules.registry import Cotangent, dense
+from graphvm.rules.registry import Cotangent, dense, shown
 from graphvm.transforms.arguments import listed, some, tensors_of, values_of
 from graphvm.transforms.derivation import PASSING, Derivation, aggregated
 from graphvm.transforms.scopes import RaisedRoot, Root, has_derivative
@@ -138,7 +138,7 @@ def _pulled(
     stops: Sequence[Tensor],
     colocate: bool,
     gate: bool,
-) -> list[Cotangent]:
+) -> list[Tensor | IndexedSlices | None]:
     root, library, nodes = between(graph, ys, xs)
     walk = Derivation(
         root,
@@ -155,7 +155,9 @@ def _pulled(
             parts.setdefault(y.endpoint, []).append(g)
     walk.pull(root, nodes, parts)
     reached = walk.reached[()]
-    return [aggregated(parts.get(x.endpoint, ())) if x.endpoint in reached else None for x in xs]
+    return [
+        shown(aggregated(parts.get(x.endpoint, ()))) if x.endpoint in reached else None for x in xs
+    ]
 
 
 def between(

@@ -21,11 +21,12 @@ from graphvm.function import FuncGraph
 from graphvm.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.bodies import body_ref
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, endpoint
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.saved import COUNT, SAVED, TRIPS, Steps, path_attr, path_of
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
-from graphvm_runtime.ops.registry import AttrValue, FuncRef
+from graphvm_runtime.ops.registry import AttrValue
 from graphvm_runtime.shapes import TensorType
 
 DIFFERENTIABLE = frozenset((*dtypes.FLOATS, *dtypes.COMPLEX, dtypes.resource, dtypes.variant))
@@ -349,9 +350,7 @@ class BodyScope(Scope):
 
     def __init__(self, region: Derived, attr: str, name: str) -> None:
         node, parent = region.node, region.scope
-        ref = node.attrs[attr]
-        assert isinstance(ref, FuncRef)
-        self.function: Function = region.derivation.function(ref.name)
+        self.function: Function = region.derivation.function(body_ref(node, attr).name)
         super().__init__(self.function.body.by_name)
         self.region = region
         self.attr = attr

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from graphvm_runtime.dtypes import Array, DType, string, variant
+from graphvm_runtime.dtypes import Array, DType, resource, string, variant
 from graphvm_runtime.errors import InvalidArgumentError, ShapeError
 from graphvm_runtime.shapes import Shape, is_compatible, merged, shape_text
 
@@ -152,6 +152,14 @@ class TensorList:
             old, cells.elements[index] = cells.elements[index], element
             return self._succeeded(cells, (index, old))
 
+    def resized(self, size: int) -> TensorList:
+        """This list with elements left out at the end, or with some more that are not set."""
+        if size == self._length:
+            return self
+        kept = self._snapshot()[:size]
+        kept.extend([None] * (size - len(kept)))
+        return TensorList(self.dtype, self.element_shape, kept, self.limit)
+
     def element(self, index: int) -> Element | None:
         """The element at `index`, None where it was never set.
 
@@ -265,6 +273,8 @@ class TensorList:
         if type(element) is TensorList:
             if self.dtype is not variant:
                 raise InvalidArgumentError(f"a list in a list of {self.dtype.name}")
+            return
+        if self.dtype is resource:
             return
         if element.dtype is not cells.numpy and element.dtype != cells.numpy:
             raise InvalidArgumentError(

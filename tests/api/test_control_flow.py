@@ -144,7 +144,7 @@ def test_a_check_in_a_branch_runs_with_it() -> None:
 
 COND_ERRORS: list[tuple[Any, Any, Any, type[Exception], str]] = [
     (True, lambda: 1, lambda: 2, TypeError, "Python bool"),
-    (None, lambda: 1, lambda: 2.0, TypeError, "result 0 of cond is int32 in true_fn and float32"),
+    (None, lambda: 1, lambda: 2.0, TypeError, "result 0 is int32 in true_fn and float32"),
     (None, lambda: [1, 2], lambda: 1, ValueError, "different structures"),
     (None, lambda: [1, 2], lambda: (1, 2), TypeError, "different structures"),
     (None, lambda: [1, 2], lambda: [1, 2, 3], ValueError, "one has 2 elements, the other 3"),

@@ -135,6 +135,28 @@ def one_sided(x: Any, n: Any) -> Sequence[Any]:
         return [v.read_value()]
 
 
+def cases(x: Any, n: Any) -> Sequence[Any]:
+    def body(i: Any, a: Any) -> Any:
+        return i + 1, tf.switch_case(
+            i, [lambda: a * x, lambda: tf.sin(a), lambda: a], default=lambda: a + x
+        )
+
+    return [tf.while_loop(lambda i, a: i < n, body, (tf.constant(0), x))[1]]
+
+
+def arrays(x: Any, n: Any) -> Sequence[Any]:
+    rows = tf.TensorArray(tf.float32, 3, element_shape=[]).unstack(tf.stack([x, x * x, x * 2.0]))
+    made = tf.TensorArray(tf.float32, n, element_shape=[])
+
+    def body(i: Any, a: Any, out: Any) -> Any:
+        a = a * rows.read(i % 3)
+        return i + 1, a, out.write(i, tf.sin(a))
+
+    start = (tf.constant(0), x, made)
+    _, a, out = tf.while_loop(lambda i, a, out: i < n, body, start)
+    return [a, out.stack()]
+
+
 def derived(program: Program, order: int) -> Program:
     """The program's outputs and their derivatives by x up to an order."""
 
@@ -152,10 +174,10 @@ def derived(program: Program, order: int) -> Program:
 
 PLAIN: tuple[Program, ...] = (
     straight, loop, nested, branches, rotation, invariant, variables, effects, queues,
-    waiting_queues, strings, one_sided,
+    waiting_queues, strings, one_sided, cases, arrays,
 )  # fmt: skip
 DERIVED = tuple(
     derived(p, order)
     for p, order in ((loop, 1), (loop, 2), (nested, 1), (nested, 2), (branches, 1), (rotation, 1),
-                     (invariant, 2))
+                     (invariant, 2), (cases, 2), (arrays, 1))
 )  # fmt: skip

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 import graphvm_runtime.kernels  # noqa: F401 (loads all kernels)
+from graphvm_runtime.ir.bodies import body_keys, body_ref
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, endpoint, reachable
 from graphvm_runtime.ir.materialise import materialise
 from graphvm_runtime.kernels.registry import made
-from graphvm_runtime.ops.functional import BRANCHES, CALLS, LOOPS
+from graphvm_runtime.ops.functional import BRANCHES, CALLS, CASES, LOOPS
 from graphvm_runtime.resources import ResourceManager, Step
 
 
@@ -64,8 +65,9 @@ class Machine:
                 inputs = self._call(attrs["body"].name, inputs)
             return inputs
         if op in BRANCHES:
-            side = "then_branch" if bool(inputs[0]) else "else_branch"
-            return self._call(attrs[side].name, inputs[1:])
+            keys = body_keys(node)
+            side = int(inputs[0]) if op in CASES else int(not inputs[0])
+            return self._call(body_ref(node, keys[side]).name, inputs[1:])
         if op in CALLS:
             return self._call(attrs["f"].name, inputs)
         kernel = made(node)

@@ -11,8 +11,8 @@ import pytest
 from graphvm.function import FuncGraph
 from graphvm.graph import Graph, get_default_graph
 from graphvm.ops.array import constant, placeholder
-from graphvm.ops.control_flow import cond, while_loop
-from graphvm.ops.math import cos, exp, reduce_sum, sin, tanh
+from graphvm.ops.control_flow import cond, switch_case, while_loop
+from graphvm.ops.math import cast, cos, exp, reduce_sum, sin, tanh
 from graphvm.transforms import gradients, jvp
 from graphvm_runtime import dtypes
 from graphvm_runtime.ops.registry import FuncRef
@@ -55,7 +55,13 @@ def leaf(x: Any, y: Any) -> Any:
     return tanh(x * y) + 0.3 * sin(x)
 
 
-FORMS = {"loop": loop, "branch": branch, "other": other_branch, "call": call}
+def case(f: Callable[..., Any], x: Any, y: Any) -> Any:
+    """`f` as one of three."""
+    index = cast(reduce_sum(x) > -100.0, dtypes.int32)
+    return switch_case(index, [lambda: x - y, lambda: f(x, y), lambda: x * y])
+
+
+FORMS = {"loop": loop, "branch": branch, "other": other_branch, "call": call, "case": case}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -72,7 +78,9 @@ def test_two(outer: str, inner: str) -> None:
     checked(program, [X, Y])
 
 
-@pytest.mark.parametrize("forms", ["loop branch loop", "branch loop call", "call loop branch"])
+@pytest.mark.parametrize(
+    "forms", ["loop branch loop", "branch loop call", "call loop branch", "loop case loop"]
+)
 def test_three(forms: str) -> None:
     outer, middle, inner = (FORMS[f] for f in forms.split())
 

@@ -138,3 +138,30 @@ def test_effects_reach_whoever_takes_an_output() -> None:
     session.run(Request((), (), (v.initializer.name,)), [])
     session.run(Request((endpoint("p"),), (second.endpoint,)), [np.array(True)])
     assert session.run(Request((), (endpoint("after"),)), []) == [2.0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_a_case_becomes_choices_of_two(count: int) -> None:
+    index = tf.placeholder(tf.int32, [], name="index")
+    x = tf.placeholder(tf.float32, [], name="x")
+    v = tf.Variable(0.0, name="v", use_resource=True)
+
+    def branch(number: int) -> Any:
+        with tf.control_dependencies([v.assign_add(10.0**number)]):
+            return x * float(number)
+
+    functions = [lambda i=i: branch(i) for i in range(count)]
+    made = tf.switch_case(index, functions, name="choice")
+    tf.identity(v.read_value(), name="after")
+    graph = tf.get_default_graph().ir()
+    verify(lower(graph, keep=["choice"]))
+    request = Request((endpoint("index"), endpoint("x")), (made.endpoint,))
+    for form in ("interpreted", "lowered", "dataflow"):
+        session = Session(graph, form)
+        session.run(Request((), (), (v.initializer.name,)), [])
+        want = 0.0
+        for at in (0, 1, -1, 2, 9):
+            taken = at if 0 <= at < count else count - 1
+            want += 10.0**taken
+            assert session.run(request, [np.int32(at), np.float32(2)]) == [2.0 * taken]
+            assert session.run(Request((), (endpoint("after"),)), []) == [want]

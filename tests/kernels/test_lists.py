@@ -231,3 +231,21 @@ def test_what_goes_in_is_kept_and_what_comes_out_is_shared() -> None:
 def test_an_element_shape_is_a_vector_or_minus_one() -> None:
     with pytest.raises(InvalidArgumentError, match="a vector or -1, got 3"):
         Bench()("EmptyTensorList", np.int32(3), ANY, element_dtype=float32)
+
+
+def test_the_element_shape_of_a_list_is_told() -> None:
+    bench = Bench()
+    held = TensorList(float32, (2, None))
+    shape = bench("TensorListElementShape", held, shape_type=dtypes.int64)
+    assert (shape.tolist(), shape.dtype) == ([2, -1], np.int64)
+    assert bench("TensorListElementShape", TensorList(float32, None), shape_type=int32) == -1
+
+
+def test_a_list_is_made_longer_or_shorter() -> None:
+    bench = Bench()
+    held = numbers(1, 2, 3)
+    assert bench("TensorListResize", held, np.int32(2)).elements() == [1, 2]
+    assert bench("TensorListResize", held, np.int32(4)).elements() == [1, 2, 3, None]
+    assert bench("TensorListResize", held, np.int32(3)) is held
+    with pytest.raises(InvalidArgumentError, match="a list cannot have -1 elements"):
+        bench("TensorListResize", held, np.int32(-1))

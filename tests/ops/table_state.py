@@ -14,6 +14,8 @@ from tests.ops.rows import Row, Sample, Wrong, given, int_, strings
 
 VARIABLES = "tests/kernels/test_variables.py"
 QUEUES = "tests/kernels/test_queues.py"
+ARRAYS = "tests/kernels/test_arrays.py"
+ROWS_OF_LISTS = "tests/kernels/test_rows_of_lists.py"
 LISTS = "tests/kernels/test_lists.py"
 RANDOM = "tests/kernels/test_random.py"
 FILES = "tests/kernels/test_checkpoints.py"
@@ -57,7 +59,16 @@ NOTED = (
     *(Row(op, tested_in=LISTS) for op in (
         "EmptyTensorList", "TensorListReserve", "TensorListPushBack", "TensorListPopBack",
         "TensorListGetItem", "TensorListSetItem", "TensorListLength", "TensorListStack",
-        "TensorListFromTensor",
+        "TensorListFromTensor", "TensorListElementShape", "TensorListResize",
+    )),
+    *(Row(op, tested_in=ROWS_OF_LISTS) for op in (
+        "TensorListGather", "TensorListScatterV2", "TensorListScatterIntoExistingList",
+        "TensorListSplit", "TensorListConcatV2",
+    )),
+    *(Row(op, tested_in=ARRAYS) for op in (
+        "TensorArrayV3", "TensorArrayGradV3", "TensorArrayWriteV3", "TensorArrayReadV3",
+        "TensorArrayGatherV3", "TensorArrayScatterV3", "TensorArrayConcatV3",
+        "TensorArraySplitV3", "TensorArraySizeV3", "TensorArrayCloseV3",
     )),
     *(Row(op, tested_in=RANDOM) for op in (
         "RandomUniform", "RandomStandardNormal", "TruncatedNormal",

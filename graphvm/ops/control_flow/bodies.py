@@ -5,16 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from graphvm import nest
 from graphvm.conversion import convert_to_tensor, output
 from graphvm.function import FuncGraph
 from graphvm.graph import Operation, Tensor, get_default_graph
+from graphvm.ops.tensor_array import TensorArray
 from graphvm.source import here
 from graphvm_runtime.errors import DTypeError
 
 __all__ = [
-    "aligned", "body_name", "check_callable", "control_of", "identities", "is_stateful",
-    "result_of", "scalar_of",
+    "aligned", "body_name", "check_callable", "control_of", "flat", "identities", "is_stateful",
+    "like", "result_of", "scalar_of",
 ]  # fmt: skip
+
+
+def flat(structure: Any) -> Any:
+    """A structure with the values of arrays in their place."""
+    return nest.map_structure(lambda x: x.flow if isinstance(x, TensorArray) else x, structure)
+
+
+def like(structure: Any, tensors: Any) -> Any:
+    """A structure of tensors as another one is: arrays where that one has arrays."""
+    leaves = [
+        a.with_flow(t) if isinstance(a, TensorArray) else t
+        for a, t in zip(nest.flatten(structure), nest.flatten(tensors), strict=True)
+    ]
+    return nest.pack_sequence_as(structure, leaves)
 
 
 def body_name(scope: str, role: str) -> str:

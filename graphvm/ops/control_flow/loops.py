@@ -17,11 +17,14 @@ from graphvm.ops.control_flow.bodies import (
     body_name,
     check_callable,
     control_of,
+    flat,
     identities,
     is_stateful,
+    like,
     result_of,
     scalar_of,
 )
+from graphvm.ops.tensor_array import TensorArray
 from graphvm.source import here
 from graphvm.tensor_shape import as_plain_shape
 from graphvm_runtime import dtypes
@@ -81,7 +84,7 @@ def while_loop(
         raise TypeError(f"loop_vars is a list or tuple, not {clipped(loop_vars)}")
     if parallel_iterations < 1:
         raise TypeError(f"parallel_iterations must be at least 1, not {parallel_iterations}")
-    first = [convert_to_tensor(v) for v in nest.flatten(loop_vars)]
+    first = [convert_to_tensor(v) for v in nest.flatten(flat(loop_vars))]
     loop = _Loop(body, loop_vars, first, _invariants(loop_vars, first, shape_invariants))
     with op_scope(name or "while", first) as scope:
         if maximum_iterations is not None:
@@ -106,7 +109,7 @@ def while_loop(
     results = identities(results, scope, first=2)
     if not back_prop:
         results = [output("StopGradient", (t,)) for t in results]
-    packed = nest.pack_sequence_as(loop_vars, results)
+    packed = like(loop.after, results)
     return packed[0] if len(packed) == 1 and not return_same_structure else packed
 
 
@@ -124,6 +127,7 @@ class _Loop:
     Attributes:
         first: first values, the counter before the user's where there is one.
         shapes: what holds of their shapes in every iteration.
+        after: the user's variables after an iteration, with what is known of arrays then.
         limit: the greatest number of iterations.
     """
 
@@ -135,6 +139,7 @@ class _Loop:
         shapes: list[Shape],
     ) -> None:
         self.structure = structure
+        self.after: Any = structure
         self.first = [output("Identity", (t,)) if t.dtype.is_ref else t for t in first]
         self.shapes = shapes
         self.labels = _labels(body, structure)
@@ -157,7 +162,7 @@ class _Loop:
                 held = tensor.graph.handle_of(tensor)
             params.append(graph.add_arg(tensor.dtype, shape, label, held))
         own = params if self.limit is None else params[1:]
-        return params, list(nest.pack_sequence_as(self.structure, own))
+        return params, list(like(self.structure, own))
 
     def traced_cond(self, name: str, cond: Callable[..., Any]) -> _Traced:
         """The body of the condition."""
@@ -181,13 +186,21 @@ class _Loop:
         graph = FuncGraph(name)
         with graph.as_default():
             params, variables = self._entered(graph)
-            leaves = nest.flatten(self._same_structure(body(*variables)))
-            results = [result_of(graph, leaf) for leaf in leaves]
+            given = nest.flatten(self._same_structure(body(*variables)))
+            self.after = nest.pack_sequence_as(self.structure, self._arrays(given))
+            results = [result_of(graph, leaf) for leaf in flat(given)]
             if self.limit is not None:
                 results.insert(0, output("AddV2", (params[0], 1), None, "add"))
         for place, tensor in enumerate(results):
             self._check(place, tensor)
         return _Traced(graph, results)
+
+    def _arrays(self, given: list[Any]) -> list[Any]:
+        """Arrays stay arrays: those after an iteration, or those before it."""
+        return [
+            (b if isinstance(b, TensorArray) else a) if isinstance(a, TensorArray) else None
+            for a, b in zip(nest.flatten(self.structure), given, strict=True)
+        ]
 
     def _same_structure(self, given: Any) -> Any:
         """What the body gave, in a list; its structure is that of the loop variables."""
@@ -239,7 +252,8 @@ def _limit(value: Any) -> Tensor:
 def _invariants(loop_vars: Any, first: list[Tensor], given: Any) -> list[Shape]:
     if given is None:
         return [t.type.shape for t in first]
-    shapes = [as_plain_shape(s) for s in nest.flatten_up_to(loop_vars, given)]
+    pairs = zip(nest.flatten(loop_vars), nest.flatten_up_to(loop_vars, given), strict=True)
+    shapes = [() if isinstance(v, TensorArray) else as_plain_shape(s) for v, s in pairs]
     for tensor, shape in zip(first, shapes, strict=True):
         if not is_subshape(tensor.type.shape, shape):
             raise ShapeError(

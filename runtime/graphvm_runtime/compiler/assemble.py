@@ -22,9 +22,10 @@ from graphvm_runtime.compiler.program import (
 )  # fmt: skip
 from graphvm_runtime.dtypes import bool_
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.bodies import body_keys, body_ref
 from graphvm_runtime.ir.graph import Endpoint, Function, Node
-from graphvm_runtime.ir.saved import body_attrs
 from graphvm_runtime.kernels.registry import made
+from graphvm_runtime.ops.functional import CASES
 from graphvm_runtime.shapes import TensorType, is_known, size_of
 
 _EndsAt: TypeAlias = Callable[[int, int], bool]
@@ -76,9 +77,9 @@ class Assembler:
                 seen.add(name)
                 pending.append((name, True))
                 pending.extend(
-                    (node.attrs[attr].name, False)
+                    (body_ref(node, key).name, False)
                     for node in reversed(self._library[name].body.nodes)
-                    for attr in body_attrs(node)
+                    for key in body_keys(node)
                 )
         return list(out)
 
@@ -206,17 +207,18 @@ class _Assembly:
         """A node that only orders others."""
 
     def add_if(self, node: Node, inputs: tuple[int, ...]) -> None:
-        """Adds a choice between two functions."""
+        """Adds a choice between functions."""
         branches = tuple(
-            self.assembler.function(node.attrs[a].name) for a in ("then_branch", "else_branch")
+            self.assembler.function(body_ref(node, key).name) for key in body_keys(node)
         )
-        one, other = (self._summaries(b) for b in branches)
+        found = [s for b in branches if (s := self._summaries(b)) is not None]
         merged: list[frozenset[int] | None] = [None] * len(node.outputs)
-        if one is not None and other is not None:
-            merged = [a | b for a, b in zip(one, other, strict=True)]
+        if len(found) == len(branches):
+            merged = [frozenset().union(*each) for each in zip(*found, strict=True)]
         outputs = self._region_outputs(node, merged, inputs[1:])
-        scalar = _is_bool_scalar(self.types[inputs[0]])
-        self.code.append(If(node, branches, inputs, outputs, scalar))
+        counts, type_ = node.op.name in CASES, self.types[inputs[0]]
+        scalar = type_.shape == () if counts else _is_bool_scalar(type_)
+        self.code.append(If(node, branches, inputs, outputs, scalar, counts))
 
     def add_invoke(self, node: Node, inputs: tuple[int, ...]) -> None:
         """Adds a call of a function."""
@@ -414,6 +416,8 @@ _SPECIAL: Mapping[str, Callable[[_Assembly, Node, tuple[int, ...]], None]] = {
     "NoOp": _Assembly.skip,
     "If": _Assembly.add_if,
     "StatelessIf": _Assembly.add_if,
+    "Case": _Assembly.add_if,
+    "StatelessCase": _Assembly.add_if,
     "While": _Assembly.add_while,
     "StatelessWhile": _Assembly.add_while,
     "PartitionedCall": _Assembly.add_invoke,

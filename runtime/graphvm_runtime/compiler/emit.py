@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from graphvm_runtime.compiler.program import Call, If, Invoke, Program, Strand, Subprogram, While
-from graphvm_runtime.compiler.values import handed_out, own, truth
+from graphvm_runtime.compiler.values import handed_out, own, picked, truth
 from graphvm_runtime.dtypes import string
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.shapes import TensorType
@@ -135,7 +135,8 @@ class _Writer:
         self.lines: list[str] = []
         self.nodes: list[Node | None] = []
         self.namespace: dict[str, Any] = {
-            "truth": truth, "own": own, "handed_out": handed_out, "run_strands": run_strands,
+            "truth": truth, "picked": picked, "own": own, "handed_out": handed_out,
+            "run_strands": run_strands,
         }  # fmt: skip
         self.kernels: dict[int, str] = {}
         self.constants: dict[int, str] = {}
@@ -363,11 +364,24 @@ class _Writer:
     def _if(self, depth: int, ins: If, local: dict[int, str], names: _Names) -> None:
         args = [local[r] for r in ins.inputs[1:]]
         outs = self._outputs(ins.outputs, local, names)
-        pred = local[ins.inputs[0]]
-        for word, sub in zip(("if", "else"), ins.branches, strict=True):
-            test = (f" {pred}" if ins.scalar else f" truth({pred})") if word == "if" else ""
-            self.line(depth, f"{word}{test}:", ins.node)
+        first = local[ins.inputs[0]]
+        last = len(ins.branches) - 1
+        index = ""
+        if ins.counts and last:
+            index = names.take()
+            value = f"int({first})" if ins.scalar else f"picked({first}, {last + 1})"
+            self.line(depth, f"{index} = {value}", ins.node)
+        for place, sub in enumerate(ins.branches):
+            test = first if ins.scalar else f"truth({first})"
+            if ins.counts:
+                test = f"{index} == {place}" if last else "True"
+            if place and place == last:
+                self.line(depth, "else:", ins.node)
+            else:
+                self.line(depth, f"{'elif' if place else 'if'} {test}:", ins.node)
             self._place(depth + 1, sub, args, outs, names, ins.node)
+        if index:
+            names.free.append(index)
 
     def _place(
         self,

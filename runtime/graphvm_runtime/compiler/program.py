@@ -59,13 +59,20 @@ class Call:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class If:
-    """Runs the branch that the first input picks: `branches[0]` when it is true."""
+    """Runs the branch that the first input picks.
+
+    Attributes:
+        counts: the first input is the branch's number, of the last one where there is no such;
+            otherwise a truth value, `branches[0]` when it is true.
+        scalar: it is known to be a scalar, of bool where it does not count.
+    """
 
     node: Node
     branches: tuple[Subprogram, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    scalar: bool = False  # the predicate is known to be a boolean scalar
+    scalar: bool = False
+    counts: bool = False
     dead: tuple[int, ...] = ()
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from graphvm_runtime.errors import InvalidArgumentError
+
 
 def truth(value: Any) -> bool:
     """Whether a predicate holds, as `If` sees it: other ranks hold when they are not empty."""
@@ -15,6 +17,14 @@ def truth(value: Any) -> bool:
             return bool(value.size)
         value = value[()]
     return bool(value)
+
+
+def picked(value: Any, count: int) -> int:
+    """The branch that an index picks, as `Case` does: the last one where there is no such."""
+    if getattr(value, "ndim", 0):
+        raise InvalidArgumentError(f"the index must be a scalar, got shape {list(value.shape)}")
+    index = int(value)
+    return index if 0 <= index < count else count - 1
 
 
 def own(value: Any) -> Any:

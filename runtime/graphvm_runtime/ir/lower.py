@@ -1,6 +1,6 @@
 """The functional form as TF1's dataflow primitives, with the names that TF1 gives them.
 
-`raise_(lower(g))` equals `g`. Function calls are written inline.
+`raise_(lower(g))` equals `g`. Function calls are written inline, `Case` as choices of two.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from graphvm_runtime.dtypes import bool_, int32, string
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.cases import without_cases
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, functions_used, source_text
 from graphvm_runtime.ir.rewriting import colocated, identity, is_effect, new_node
 from graphvm_runtime.ir.strictness import may_wait, waiting_functions
@@ -43,6 +44,7 @@ def lower(
     Raises:
         GraphError: a predicate is no scalar, and its rank or type is not known.
     """
+    graph = without_cases(graph, only)
     lowering = _Lowering(graph, only, keep, gate)
     lowering.emit(graph.nodes, _Scope("", {}, {}, (), frozenset()))
     out = graph.with_library({}).with_nodes(lowering.nodes)

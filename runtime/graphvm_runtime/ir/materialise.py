@@ -19,6 +19,7 @@ from dataclasses import replace
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.dtypes import DType, int32, variant
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
 from graphvm_runtime.ir.graph import (
     Endpoint,
     Function,
@@ -36,7 +37,6 @@ from graphvm_runtime.ir.saved import (
     ORDER,
     SAVED,
     TRIPS,
-    body_attrs,
     concerned_functions,
     is_derived,
     path_of,
@@ -147,7 +147,7 @@ class _Work:
         elif (end.node, "body") in level.bodies:
             self._demand_variable(level, node, end.index)
         else:
-            for attr in body_attrs(node):
+            for attr in body_keys(node):
                 body = level.bodies.get((end.node, attr))
                 if body is not None and attr != "cond":
                     self.pending.append((body, body.results[end.index]))
@@ -163,7 +163,7 @@ class _Work:
         if node.op.name == SAVED:
             self.saved.append((level, node))
             self._demand_source(level, node)
-        attrs = body_attrs(node)
+        attrs = body_keys(node)
         if attrs and (self._is_concerned(node) or (name, attrs[0]) in level.bodies):
             self._open(level, node)
             if node.op.name in BRANCHES:
@@ -195,18 +195,16 @@ class _Work:
         Until then all of the node was taken; from then on it counts which outputs are used, so
         those that were asked for before are asked for again.
         """
-        closed = [attr for attr in body_attrs(node) if (node.name, attr) not in level.bodies]
-        for attr in closed:
-            self._open_body(level, node, attr)
+        closed = [key for key in body_keys(node) if (node.name, key) not in level.bodies]
+        for key in closed:
+            self._open_body(level, node, key)
         if closed:
             again = [e for e in level.used if e.node == node.name]
             level.used.difference_update(again)
             self.pending.extend((level, e) for e in again)
 
     def _open_body(self, level: Level, node: Node, attr: str) -> None:
-        ref = node.attrs.get(attr)
-        assert isinstance(ref, FuncRef)
-        function = self.graph.function(ref)
+        function = self.graph.function(body_ref(node, attr))
         body = Level(
             {n.name: n for n in function.body.nodes},
             list(function.params),
@@ -226,7 +224,7 @@ class _Work:
         at = level.above(len(steps))[0]
         for name, attr in steps:
             region = at.nodes.get(name)
-            if region is None or attr not in body_attrs(region):
+            if region is None or attr not in body_keys(region):
                 raise _astray(saved, name, attr)
             self._open(at, region)
             self._demand_node(at, name)
@@ -318,7 +316,7 @@ class _Work:
     def _returned(self, level: Level, name: str, attr: str, value: Endpoint) -> Endpoint:
         node = level.nodes[name]
         type_ = level.bodies[name, attr].type_of(value)
-        for each in body_attrs(node):
+        for each in body_keys(node):
             body = level.bodies[name, each]
             body.result(
                 f"{value.node.rpartition('/')[2]}_{value.index}",
@@ -341,10 +339,10 @@ class _Work:
                 at = self._loop_variable(outer, name, value, type_, what)
             else:
                 at = len(inner.params)
-                for attr in body_attrs(node):
+                for attr in body_keys(node):
                     outer.bodies[name, attr].param(what, type_)
                 outer.nodes[name] = _extended(node, "Tin", (value,), (), (type_,))
-            for attr in body_attrs(node):
+            for attr in body_keys(node):
                 body = outer.bodies[name, attr]
                 self.inputs[body, value] = body.params[at]
         return self.inputs[key]
@@ -430,7 +428,7 @@ class _Work:
             node = given
             functions = {
                 attr: self._function(level.bodies[node.name, attr])
-                for attr in body_attrs(node)
+                for attr in body_keys(node)
                 if (node.name, attr) in level.bodies
             }
             inputs = tuple(level.replaced.get(e, e) for e in node.inputs)
@@ -447,13 +445,13 @@ class _Work:
             if not names.issuperset(node.after):
                 node = node.changed(after=[n for n in node.after if n in names])
             changed = {
-                attr: FuncRef(f, node.attrs[attr].attrs)
+                attr: FuncRef(f, body_ref(node, attr).attrs)
                 for attr, f in functions.items()
-                if f != node.attrs[attr].name
+                if f != body_ref(node, attr).name
             }
             left = {k: v for k, v in node.attrs.items() if k not in (FAMILY, ORDER, COUNTER, TRIPS)}
             if changed or len(left) < len(node.attrs):
-                node = node.changed(attrs=left | changed)
+                node = node.changed(attrs=with_bodies(left, changed))
             out.append(node)
         return ordered(out)
 

@@ -17,22 +17,12 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from graphvm_runtime.ir.graph import Function, Node
-from graphvm_runtime.ops.functional import BRANCHES, CALLS, LOOPS
 
 FAMILY, ORDER, COUNTER, TRIPS = "_family", "_order", "_counter", "_trips"
 SAVED = "_Saved"
 COUNT = "#trips"  # stands for a value in a path: how often the loop named before it ran
 
 Steps: TypeAlias = tuple[tuple[str, str], ...]
-
-
-def body_attrs(node: Node) -> tuple[str, ...]:
-    """The attributes of a control flow node that name its bodies."""
-    if node.op.name in LOOPS:
-        return ("cond", "body")
-    if node.op.name in BRANCHES:
-        return ("then_branch", "else_branch")
-    return ("f",) if node.op.name in CALLS else ()
 
 
 def path_attr(steps: Steps, last: str) -> tuple[bytes, ...]:

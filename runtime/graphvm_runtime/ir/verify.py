@@ -24,6 +24,7 @@ import numpy as np
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import GraphError, GraphvmError
 from graphvm_runtime.ir.attrs import UnreadableTensor
+from graphvm_runtime.ir.bodies import body_keys, body_ref
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, is_back_edge
 from graphvm_runtime.ir.infer import Resolution, infer
 from graphvm_runtime.ops.functional import BRANCHES, CALLS, LOOPS
@@ -140,13 +141,13 @@ def _calls(node: Node, library: Mapping[str, Function]) -> Iterator[str]:
     attrs, name = node.attrs, node.op.name
     signatures: list[tuple[str, Sequence[DType], Sequence[DType] | None]] = []
     if name in BRANCHES:
-        signatures = [(b, attrs["Tin"], attrs["Tout"]) for b in ("then_branch", "else_branch")]
+        signatures = [(b, attrs["Tin"], attrs["Tout"]) for b in body_keys(node)]
     elif name in LOOPS:
         signatures = [("body", attrs["T"], attrs["T"]), ("cond", attrs["T"], None)]
     elif name in CALLS:
         signatures = [("f", attrs["Tin"], attrs["Tout"])]
     for attr, takes, gives in signatures:
-        function = library[attrs[attr].name]
+        function = library[body_ref(node, attr).name]
         for what, types, wants in (
             ("takes", function.param_types, takes),
             ("gives", function.result_types, gives),

@@ -12,6 +12,7 @@ from graphvm_runtime.kernels import (
     random,
     state,
     string,
+    tensor_array,
     training,
     transfer,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "random",
     "state",
     "string",
+    "tensor_array",
     "training",
     "transfer",
 ]

@@ -14,6 +14,7 @@ from graphvm_runtime.ops import (
     random,
     state,
     string,
+    tensor_array,
     training,
 )
 from graphvm_runtime.ops.registry import (
@@ -57,5 +58,6 @@ __all__ = [
     "random",
     "state",
     "string",
+    "tensor_array",
     "training",
 ]

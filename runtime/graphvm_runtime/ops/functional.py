@@ -18,9 +18,10 @@ from graphvm_runtime.ops.registry import (
     types,
 )  # fmt: skip
 from graphvm_runtime.ops.shape_functions import from_attr, refused
-from graphvm_runtime.shapes import Shape, TensorType
+from graphvm_runtime.shapes import Shape, TensorType, shape_text
 
-BRANCHES = frozenset({"If", "StatelessIf"})
+CASES = frozenset({"Case", "StatelessCase"})
+BRANCHES = frozenset({"If", "StatelessIf"}) | CASES
 LOOPS = frozenset({"While", "StatelessWhile"})
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 REGIONS = BRANCHES | LOOPS | CALLS
@@ -38,6 +39,12 @@ def _listed(ctx: ShapeContext, name: str, count: int) -> Sequence[Shape] | None:
 def _if(ctx: ShapeContext) -> Sequence[Shape]:
     count = len(ctx.attrs["Tout"])
     return _listed(ctx, "output_shapes", count) or (None,) * count
+
+
+def _case(ctx: ShapeContext) -> Sequence[Shape]:
+    if ctx.shapes[0]:
+        raise refused(f"the index is a scalar, got shape {shape_text(ctx.shapes[0])}", 2)
+    return _if(ctx)
 
 
 def _while(ctx: ShapeContext) -> Sequence[Shape]:
@@ -60,6 +67,11 @@ for _prefix, _effects in (("", STATEFUL), ("Stateless", PURE)):
             "then_branch": function_attr(), "else_branch": function_attr(),
             "output_shapes": list_of("shape", ())},
            shape=_if, effects=_effects, constraints=_SHAPES)  # fmt: skip
+    define(f"{_prefix}Case", "branch_index: int32, input: *Tin -> output: *Tout",
+           {"Tin": type_list(), "Tout": type_list(), "branches": list_of("func", minimum=1),
+            "output_shapes": list_of("shape", ())},
+           shape=_case, effects=_effects,
+           constraints=[*_SHAPES, "C2: the index is a scalar"])  # fmt: skip
     define(f"{_prefix}While", "input: *T -> output: *T",
            {"T": type_list(), "cond": function_attr(), "body": function_attr(),
             "output_shapes": list_of("shape", ()), "parallel_iterations": integer(10)},

@@ -12,7 +12,12 @@ from graphvm_runtime.shapes import Shape, TensorType, merged, shape_text
 
 T = types()
 SHAPE = types(*INDICES)
-_RULES = ["C1: elements have the list's type", "C2: elements fit the list's element shape"]
+_RULES = [
+    "C1: elements have the list's type",
+    "C2: elements fit the list's element shape",
+    "C3: there is an index for each row",
+    "C4: what is cut into elements, or put together of them, has rank 1 or more",
+]
 
 
 def element_shape(ctx: ShapeContext, index: int) -> Shape:
@@ -90,6 +95,78 @@ def _from_tensor(ctx: ShapeContext) -> Sequence[Shape]:
     return ((),)
 
 
+def _gathered(ctx: ShapeContext) -> Sequence[Shape]:
+    element = _element(ctx, element_shape(ctx, 2))
+    indices = ctx.shapes[1]
+    if indices is not None and len(indices) != 1:
+        raise refused("indices are a vector", 3)
+    return (None if element is None else ((None,) if indices is None else indices) + element,)
+
+
+def _scattered(ctx: ShapeContext, tensor: int, indices: int) -> Shape:
+    """Shape of a row of what is scattered."""
+    rows, at = ctx.shapes[tensor], ctx.shapes[indices]
+    if rows == ():
+        raise refused("the tensor has rank 1 or more, got a scalar", 4)
+    if at is not None and len(at) != 1:
+        raise refused("indices are a vector", 3)
+    if rows is not None and at is not None and None not in (rows[0], at[0]) and rows[0] != at[0]:
+        raise refused(f"{rows[0]} rows for {at[0]} indices", 3)
+    return None if rows is None else rows[1:]
+
+
+def _scatter(ctx: ShapeContext) -> Sequence[Shape]:
+    _fitted(element_shape(ctx, 2), _scattered(ctx, 0, 1))
+    return ((),)
+
+
+def _scatter_into(ctx: ShapeContext) -> Sequence[Shape]:
+    _element(ctx, _scattered(ctx, 1, 2))
+    return ((),)
+
+
+def _made_by_scatter(ctx: ShapeContext, index: int) -> TensorType:
+    held = _fitted(element_shape(ctx, 2), _scattered(ctx, 0, 1))
+    return TensorType(ctx.attrs["element_dtype"], held)
+
+
+def _parts(ctx: ShapeContext) -> Shape:
+    """Shape of what a split gives, whose parts may differ in length."""
+    if ctx.shapes[0] == ():
+        raise refused("the tensor has rank 1 or more, got a scalar", 4)
+    rest = _fitted(_behind_first(element_shape(ctx, 1)), _behind_first(ctx.shapes[0]))
+    return None if rest is None else (None, *rest)
+
+
+def _behind_first(shape: Shape) -> Shape:
+    if shape == ():
+        raise refused("elements have rank 1 or more, got scalars", 4)
+    return None if shape is None else shape[1:]
+
+
+def _split(ctx: ShapeContext) -> Sequence[Shape]:
+    _parts(ctx)
+    return ((),)
+
+
+def _made_by_split(ctx: ShapeContext, index: int) -> TensorType:
+    return TensorType(ctx.attrs["element_dtype"], _parts(ctx))
+
+
+def _concatenated(ctx: ShapeContext) -> Sequence[Shape]:
+    rest = _behind_first(element_shape(ctx, 1))
+    held = _element(ctx)
+    rest = _fitted(rest, _behind_first(held))
+    return (None if rest is None else (None, *rest), (None,))
+
+
+def _held_shape(ctx: ShapeContext) -> Sequence[Shape]:
+    held = ctx.handle(0)
+    if held is None:
+        return (None,)
+    return (() if held.shape is None else (len(held.shape),),)
+
+
 define("EmptyTensorList", "element_shape: shape_type, max_num_elements: int32 -> handle: variant",
        {"element_dtype": T, "shape_type": SHAPE}, shape=scalar, handle=_made)  # fmt: skip
 define("TensorListReserve", "element_shape: shape_type, num_elements: int32 -> handle: variant",
@@ -117,3 +194,29 @@ define("TensorListFromTensor",
        "tensor: element_dtype, element_shape: shape_type -> output_handle: variant",
        {"element_dtype": T, "shape_type": SHAPE}, shape=_from_tensor, handle=_made_from,
        constraints=_RULES)  # fmt: skip
+define("TensorListGather",
+       "input_handle: variant, indices: int32, element_shape: int32 -> values: element_dtype",
+       {"element_dtype": T}, shape=_gathered, constraints=_RULES)  # fmt: skip
+define("TensorListScatterV2",
+       "tensor: element_dtype, indices: int32, element_shape: shape_type, num_elements: int32 "
+       "-> output_handle: variant",
+       {"element_dtype": T, "shape_type": SHAPE}, shape=_scatter, handle=_made_by_scatter,
+       constraints=_RULES)  # fmt: skip
+define("TensorListScatterIntoExistingList",
+       "input_handle: variant, tensor: element_dtype, indices: int32 -> output_handle: variant",
+       {"element_dtype": T}, shape=_scatter_into, handle=_same_list,
+       constraints=_RULES)  # fmt: skip
+define("TensorListSplit",
+       "tensor: element_dtype, element_shape: shape_type, lengths: int64 "
+       "-> output_handle: variant",
+       {"element_dtype": T, "shape_type": SHAPE}, shape=_split, handle=_made_by_split,
+       constraints=_RULES)  # fmt: skip
+define("TensorListConcatV2",
+       "input_handle: variant, element_shape: shape_type, leading_dims: int64 "
+       "-> tensor: element_dtype, lengths: int64",
+       {"element_dtype": T, "shape_type": SHAPE}, shape=_concatenated,
+       constraints=_RULES)  # fmt: skip
+define("TensorListElementShape", "input_handle: variant -> element_shape: shape_type",
+       {"shape_type": SHAPE}, shape=_held_shape)  # fmt: skip
+define("TensorListResize", "input_handle: variant, size: int32 -> output_handle: variant",
+       shape=scalar, handle=_same_list)  # fmt: skip

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from graphvm_runtime.compiler.values import own, truth
+from graphvm_runtime.compiler.values import own, picked, truth
 from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Endpoint, Graph, source_text
 from graphvm_runtime.ops.control_flow import PRIMITIVES
@@ -172,9 +172,12 @@ class Dataflow:
         assert region is not None
         if region.kind == "call":
             return self.program(region.functions[0]).run(step, *args)
-        if region.kind == "if":
-            branch = region.functions[0 if truth(args[0]) else 1]
-            return self.program(branch).run(step, *args[1:])
+        if region.kind in ("if", "case"):
+            count = len(region.functions)
+            chosen = 0 if truth(args[0]) else 1
+            if region.kind == "case":
+                chosen = picked(args[0], count)
+            return self.program(region.functions[chosen]).run(step, *args[1:])
         cond, body = (self.program(f) for f in region.functions)
         while truth(cond.run(step, *args)[0]):
             step.cancel.check()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphvm_runtime.compiler.program import Call, If, Instruction, Program, While
-from graphvm_runtime.compiler.values import own, truth
+from graphvm_runtime.compiler.values import own, picked, truth
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.resources import Step
 from graphvm_runtime.vm.faults import raise_located
@@ -86,8 +86,9 @@ class Interpreter:
     def _region(self, ins: Instruction, registers: list[Any], step: Step) -> None:
         args = [registers[r] for r in ins.inputs]
         if isinstance(ins, If):
-            branch = ins.branches[0 if truth(args[0]) else 1].ready
-            results = self.run(branch, step, args[1:])
+            count = len(ins.branches)
+            chosen = picked(args[0], count) if ins.counts else 0 if truth(args[0]) else 1
+            results = self.run(ins.branches[chosen].ready, step, args[1:])
         elif isinstance(ins, While):
             cond, body = ins.cond.ready, ins.body.ready
             results = args

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from graphvm_runtime.errors import InvalidArgumentError
+from graphvm_runtime.ir.bodies import body_keys, body_ref
 from graphvm_runtime.ir.frames import Frame, frames
 from graphvm_runtime.ir.graph import Endpoint, Graph, Node, functions_used, source_text
 from graphvm_runtime.kernels.registry import Kernel, made
 from graphvm_runtime.ops.control_flow import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
-from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
+from graphvm_runtime.ops.functional import BRANCHES, CASES, LOOPS, REGIONS
 from graphvm_runtime.ops.registry import OpDef
 
 DEAD: Final = object()  # the value of a tensor on a branch that was not taken
@@ -96,7 +97,7 @@ class Table:
 class Region:
     """A functional node: what it runs, and whether it may wait for others."""
 
-    kind: str  # "if", "while", "call"
+    kind: str  # "if", "case", "while", "call"
     functions: tuple[str, ...]
     blocking: bool
 
@@ -251,17 +252,12 @@ def _kind(op: OpDef) -> int | None:
 
 def _region(graph: Graph, node: Node) -> Region:
     op = node.op.name
-    attrs: tuple[str, ...]
-    if op in BRANCHES:
-        kind, attrs = "if", ("then_branch", "else_branch")
-    elif op in LOOPS:
-        kind, attrs = "while", ("cond", "body")
-    else:
-        kind, attrs = "call", ("f",)
-    functions = tuple(node.attrs[a].name for a in attrs)
+    kind = "while" if op in LOOPS else "call" if op not in BRANCHES else "if"
+    if op in CASES:
+        kind = "case"
+    functions = tuple(body_ref(node, key).name for key in body_keys(node))
     inner = functions_used([node], graph.library).values()
-    blocking = any(n.op.is_blocking for f in inner for n in f.body.nodes)
-    return Region(kind, functions, blocking)
+    return Region(kind, functions, any(n.op.is_blocking for f in inner for n in f.body.nodes))
 
 
 def _is_fresh(

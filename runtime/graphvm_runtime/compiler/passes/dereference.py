@@ -176,7 +176,7 @@ class _Body:
             return self.argument(node)
         refs = [self.is_ref(e) for e in node.inputs]
         takes = [a.is_ref for a in node.op.inputs for _ in a.dtypes(node.attrs)]
-        functions = [v for v in node.attrs.values() if isinstance(v, FuncRef)]
+        functions = list(node.functions())
         if functions:
             return self.region(node, functions)
         for end, is_ref, wanted in zip(node.inputs, refs, takes, strict=True):

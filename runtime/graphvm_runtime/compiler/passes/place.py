@@ -13,20 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.dtypes import resource, variant
 from graphvm_runtime.errors import InvalidArgumentError
+from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
+from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 from graphvm_runtime.ops.registry import PURE, FuncRef
 
-_IFS = frozenset({"If", "StatelessIf"})
-_REGIONS = _IFS | {"While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"}
 _HANDED_ON = frozenset({"Identity", "StopGradient", "IdentityN", "PreventGradient"})
 _NOWHERE = frozenset({"Const", "FakeParam", "NoOp", "_Arg"})
 # list ops that take in a value, and which input that is
-_COLLECTS = {"TensorListPushBack": 1, "TensorListSetItem": 2, "TensorListFromTensor": 0}
+_COLLECTS = {
+    "TensorListPushBack": 1, "TensorListSetItem": 2, "TensorListFromTensor": 0,
+    "TensorListScatterV2": 0, "TensorListScatterIntoExistingList": 1, "TensorListSplit": 0,
+}  # fmt: skip
 _CLASS = "_class"
 _PREFIX = b"loc:@"
 
@@ -200,7 +204,7 @@ class _Body:
         return f"{end.node}:{end.index}" if self._is_region(end.node) else end.node
 
     def _is_region(self, name: str) -> bool:
-        return self.by_name[name].op.name in _REGIONS
+        return self.by_name[name].op.name in REGIONS
 
     def _type(self, end: Endpoint) -> object:
         return self.by_name[end.node].outputs[end.index].dtype.base
@@ -211,7 +215,7 @@ class _Body:
 
     def _join(self) -> None:
         for node in self.nodes:
-            region = node.op.name in _REGIONS
+            region = node.op.name in REGIONS
             held = [(i, e) for i, e in enumerate(node.inputs) if self._held(e)]
             if not region:
                 for _, end in held:
@@ -223,7 +227,7 @@ class _Body:
                         self._unite(token, node.name)
                     else:
                         self._unite(f"@{token}", node.name)
-            elif node.op.name in ("While", "StatelessWhile"):
+            elif node.op.name in LOOPS:
                 for i, end in held:
                     self._unite(self._key(end), f"{node.name}:{i}")
             else:
@@ -231,7 +235,7 @@ class _Body:
 
     def _join_passed(self, node: Node, held: Sequence[tuple[int, Endpoint]]) -> None:
         """Joins a resource that a branch or call gives back with the one that went in."""
-        skip = 1 if node.op.name in _IFS else 0
+        skip = 1 if node.op.name in BRANCHES else 0
         at = {i - skip: end for i, end in held}
         for ref in node.functions():
             function = self.placer.given[ref.name]
@@ -325,7 +329,7 @@ class _Body:
         name = node.op.name
         if name in _NOWHERE or node.name in self.fed:
             return None
-        if name in _REGIONS:
+        if name in REGIONS:
             return self._region_home(node)
         if name in _HANDED_ON and not node.after:
             return None
@@ -343,7 +347,7 @@ class _Body:
             node = self.by_name[end.node]
             if node.op.name == "_Arg":
                 return self.params.get(node.name, ANY)
-            if node.op.name in _REGIONS and not self._held(end):
+            if node.op.name in REGIONS and not self._held(end):
                 return ANY
             found = self.where(self._key(end))
             if found is not None or node.op.name not in _HANDED_ON:
@@ -374,9 +378,9 @@ class _Body:
 
     def _inside(self, region: Node, index: int) -> DeviceSpec | None:
         """Where a region wants the list that it gives as an output."""
-        for attr in _body_attrs(region)[-1:] if "cond" in region.attrs else _body_attrs(region):
+        for attr in body_keys(region)[-1:] if region.op.name in LOOPS else body_keys(region):
             _, body = self._placed_body(region, attr, lists=False)
-            result = self.placer.given[region.attrs[attr].name].results[index]
+            result = self.placer.given[body_ref(region, attr).name].results[index]
             members = body.members.get(body._root(body._key(result)), [])
             found = body._of_collected(members or [body._key(result)])
             if found is not None:
@@ -385,7 +389,7 @@ class _Body:
 
     def _placed_body(self, node: Node, attr: str, lists: bool) -> tuple[str, _Body]:
         """A body of a region, placed for where its resources are, and lists if that is known."""
-        skip = 1 if node.op.name in _IFS else 0
+        skip = 1 if node.op.name in BRANCHES else 0
         params = tuple(
             self.where(self._key(e))
             if self._type(e) is resource or (lists and self._type(e) is variant)
@@ -393,7 +397,7 @@ class _Body:
             for e in node.inputs[skip:]
         )
         return self.placer.function(
-            node.attrs[attr].name, params, self._region_home(node), self._colocated
+            body_ref(node, attr).name, params, self._region_home(node), self._colocated
         )
 
     # -- the outcome -----------------------------------------------------------------------
@@ -402,14 +406,15 @@ class _Body:
         """The nodes with their devices, regions with their placed bodies."""
         out = []
         for node in self.nodes:
-            if node.op.name in _REGIONS:
-                attrs = {
+            if node.op.name in REGIONS:
+                bodies = {
                     attr: FuncRef(
-                        self._placed_body(node, attr, lists=True)[0], node.attrs[attr].attrs
+                        self._placed_body(node, attr, lists=True)[0], body_ref(node, attr).attrs
                     )
-                    for attr in _body_attrs(node)
+                    for attr in body_keys(node)
                 }
-                out.append(node.with_attrs(**attrs).changed(device=self._region_home(node)))
+                attrs = MappingProxyType(with_bodies(node.attrs, bodies))
+                out.append(node.changed(attrs=attrs, device=self._region_home(node)))
                 continue
             if node.op.name == "_Arg" and not self._held(Endpoint(node.name)):
                 device: DeviceSpec | None = None
@@ -434,10 +439,6 @@ def _with_order_of_constants(nodes: Sequence[Node]) -> Sequence[Node]:
         if any(e.node in late for e in n.inputs) else n
         for n in nodes
     ]  # fmt: skip
-
-
-def _body_attrs(node: Node) -> tuple[str, ...]:
-    return tuple(a for a in ("then_branch", "else_branch", "cond", "body", "f") if a in node.attrs)
 
 
 def _origin(function: Function, end: Endpoint) -> Endpoint:

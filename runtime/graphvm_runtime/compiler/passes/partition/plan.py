@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.errors import UnimplementedError
 from graphvm_runtime.ir.graph import Endpoint, Function, Node
+from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 
-IFS = frozenset({"If", "StatelessIf"})
-WHILES = frozenset({"While", "StatelessWhile"})
-REGIONS = IFS | WHILES | {"PartitionedCall", "StatefulPartitionedCall"}
 COPIED = frozenset({"Const", "FakeParam"})  # made anew wherever it is used
 _HANDED_ON = frozenset({"Identity", "StopGradient", "IdentityN", "PreventGradient"})
 
@@ -228,9 +226,9 @@ class Cuts:
 
     def region(self, node: Node, plan: Plan) -> Region:
         """How a region is cut."""
-        if node.op.name in WHILES:
+        if node.op.name in LOOPS:
             return self._loop(node)
-        skip = 1 if node.op.name in IFS else 0
+        skip = 1 if node.op.name in BRANCHES else 0
         bodies = [self.summary(ref.name) for ref in node.functions()]
         devices: list[DeviceSpec] = []
         inputs: list[list[DeviceSpec]] = [[] for _ in node.inputs]

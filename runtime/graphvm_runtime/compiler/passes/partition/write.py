@@ -7,11 +7,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from graphvm_runtime.compiler.passes.partition.plan import COPIED, IFS, WHILES, Cuts, Plan, Region
+from graphvm_runtime.compiler.passes.partition.plan import COPIED, Cuts, Plan, Region
 from graphvm_runtime.device_spec import DeviceSpec
 from graphvm_runtime.dtypes import bool_, resource, variant
 from graphvm_runtime.errors import InvalidArgumentError
+from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, Source, source_text
+from graphvm_runtime.ops.functional import BRANCHES, LOOPS
 from graphvm_runtime.ops.registry import AttrValue, FuncRef, lookup
 from graphvm_runtime.shapes import TensorType
 
@@ -324,8 +326,8 @@ class _Cut:
         self.shared = outer.shared
         self.node = node
         self.region = region
-        self.skip = 1 if node.op.name in IFS else 0
-        self.is_loop = node.op.name in WHILES
+        self.skip = 1 if node.op.name in BRANCHES else 0
+        self.is_loop = node.op.name in LOOPS
 
     def write(self) -> None:
         """Adds a node to each device, and its bodies to their libraries."""
@@ -336,7 +338,7 @@ class _Cut:
                 if (i in taken[d] if self.is_loop else self.region.outputs[i] == d)]
             for d in self.region.devices
         }  # fmt: skip
-        bodies = {a: self._body(a, taken, given) for a in _body_attrs(self.node)}
+        bodies = {a: self._body(a, taken, given) for a in body_keys(self.node)}
         for device in self.region.devices:
             refs = {attr: FuncRef(names[device]) for attr, names in bodies.items()}
             self._share(device, taken[device], given[device], refs)
@@ -349,7 +351,7 @@ class _Cut:
         ends = [node.inputs[i] for i in taken if i >= self.skip]
         into = tuple(outer.plan.by_name[e.node].outputs[e.index].dtype.base for e in ends)
         types = [node.outputs[i] for i in given]
-        attrs: dict[str, AttrValue] = {**node.attrs, **refs}
+        attrs = with_bodies(node.attrs, refs)
         if self.is_loop:
             attrs["T"] = into
         else:
@@ -373,7 +375,7 @@ class _Cut:
         given: Mapping[DeviceSpec, list[int]],
     ) -> dict[DeviceSpec, str]:
         """Cuts one body; gives the name of each device's function."""
-        function = self.shared.cuts.library[self.node.attrs[attr].name]
+        function = self.shared.cuts.library[body_ref(self.node, attr).name]
         present = {p.node: self.region.inputs[i + self.skip] for i, p in enumerate(function.params)}
         plan = Plan(self.shared.cuts, function.body.nodes, present)
         writer = Writer(self.shared, plan)
@@ -423,7 +425,3 @@ def _numbered(nodes: Sequence[Node], params: Sequence[Endpoint]) -> list[Node]:
     by_name = {n.name: n for n in nodes}
     first = [by_name[p.node].with_attrs(index=i) for i, p in enumerate(params)]
     return first + [n for n in nodes if n.name not in position]
-
-
-def _body_attrs(node: Node) -> tuple[str, ...]:
-    return tuple(a for a in ("cond", "body", "then_branch", "else_branch", "f") if a in node.attrs)

@@ -1,0 +1,47 @@
+"""The bodies of a node: which functions it runs, under which keys.
+
+A key is the name of an attribute, `then_branch`, or a place in one, `branches[2]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.ops.functional import BRANCHES, CALLS, CASES, LOOPS
+from graphvm_runtime.ops.registry import Attrs, AttrValue, FuncRef
+
+
+def body_keys(node: Node) -> tuple[str, ...]:
+    """Keys of the bodies of a node of control flow, or of a call; of branches in their order."""
+    op = node.op.name
+    if op in LOOPS:
+        return ("cond", "body")
+    if op in CASES:
+        return tuple(f"branches[{i}]" for i in range(len(node.attrs["branches"])))
+    if op in BRANCHES:
+        return ("then_branch", "else_branch")
+    return ("f",) if op in CALLS else ()
+
+
+def body_ref(node: Node, key: str) -> FuncRef:
+    """The function that is a body of the node."""
+    name, bracket, place = key.partition("[")
+    found = node.attrs[name]
+    ref = found[int(place[:-1])] if bracket else found
+    assert isinstance(ref, FuncRef)
+    return ref
+
+
+def with_bodies(attrs: Attrs, bodies: Mapping[str, FuncRef]) -> dict[str, AttrValue]:
+    """Attributes with other functions for some of the keys."""
+    out = dict(attrs)
+    for key, ref in bodies.items():
+        name, bracket, place = key.partition("[")
+        if bracket:
+            refs = list(out[name])
+            refs[int(place[:-1])] = ref
+            out[name] = tuple(refs)
+        else:
+            out[name] = ref
+    return out
