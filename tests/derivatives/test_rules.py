@@ -173,7 +173,8 @@ def test_every_op_has_a_rule() -> None:
 
 def test_every_differentiable_op_has_a_case() -> None:
     elsewhere = {"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall",
-                 "StatefulPartitionedCall", "ReadVariableOp", "Conj"}  # fmt: skip
+                 "StatefulPartitionedCall", "ReadVariableOp", "Conj", "Case",
+                 "StatelessCase"}  # fmt: skip
     covered = {c.op for c in CASES} | elsewhere
     left = {
         op for op, rule in RULES.items()
@@ -183,7 +184,7 @@ def test_every_differentiable_op_has_a_case() -> None:
         "Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit",
         "NextIteration", "RefNextIteration",
     }  # fmt: skip
-    lists = {op for op in left if op.startswith("TensorList")}
+    lists = {op for op in left if op.startswith(("TensorList", "TensorArray"))}
     stacks = {"StackPushV2", "StackPopV2"}  # only in graphs that are read
     assert left - primitives - lists - stacks == set()
 
