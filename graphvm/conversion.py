@@ -229,8 +229,20 @@ def _strings(given: Array, dtype: DType | None, value: Any) -> Array:
             raise _no_tensor(value)
         raise DTypeError(f"{clipped(value)} cannot be of type {dtype.name}", made=here())
     out = np.empty(given.shape, object)
-    out.reshape(-1)[:] = [x.encode() if isinstance(x, str) else x for x in flat]
+    out.reshape(-1)[:] = [utf8(x) if isinstance(x, str) else x for x in flat]
     return out
+
+
+def utf8(text: str) -> bytes:
+    """The bytes of a text. Raises GraphError where it has half a surrogate pair."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise GraphError(
+            f"{clipped(text)} has half a surrogate pair, so it has no form in UTF-8",
+            made=here(),
+            do="give bytes, as text.encode('utf-8', 'surrogatepass') makes them",
+        ) from error
 
 
 def _length(value: Any) -> Any:

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from graphvm import nest
+from graphvm.conversion import utf8
 from graphvm.tensor import Operation, Tensor
 from graphvm_runtime.dtypes import DType, string
 from graphvm_runtime.engine import taken_in
@@ -68,36 +70,81 @@ def _array(value: Any, tensor: Tensor, dtype: DType) -> Any:
             "feed numbers, strings, lists or NumPy arrays"
         )
     if dtype is string:
-        return _strings(value)
+        return _strings(value, tensor)
     if dtype.numpy.kind == "O":
         return value
-    if type(value) is int and dtype.is_integer:
+    if type(value) is int and (dtype.is_integer or dtype.is_bool):
         # a Python integer that does not fit is a mistake; an array is cast like one in NumPy
-        if not int(dtype.min) <= value <= int(dtype.max):
+        least, greatest = (0, 1) if dtype.is_bool else (int(dtype.min), int(dtype.max))
+        if not least <= value <= greatest:
             raise TypeError(f"{value} does not fit into {dtype.name}, the type of {tensor.name!r}")
         return dtype.numpy.type(value)
     try:
         array = np.asarray(value)
         if array.dtype != dtype.numpy:
+            if array.dtype.kind == "c" and (dtype.is_floating or dtype.is_integer):
+                raise TypeError("its imaginary part would be lost")
             with np.errstate(all="ignore"):
                 array = array.astype(dtype.numpy)
-    except (TypeError, ValueError) as error:
-        kind = DTypeError if isinstance(error, TypeError) else ShapeError
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = ShapeError if isinstance(error, ValueError) else DTypeError
         raise kind(
             f"{clipped(value)} cannot be fed to {tensor.name!r} of {dtype.name}: {error}"
         ) from error
     return array
 
 
-def _strings(value: Any) -> Any:
-    array = np.asarray(value, dtype=object)
-    flat = [
-        v.encode() if isinstance(v, str) else v if isinstance(v, bytes) else str(v).encode()
-        for v in array.reshape(-1).tolist()
-    ]
+def _strings(value: Any, tensor: Tensor) -> Any:
+    try:
+        array = np.asarray(value, dtype=object)
+    except ValueError as error:
+        raise ShapeError(f"{clipped(value)} cannot be fed to {tensor.name!r}: {error}") from error
+    flat = array.reshape(-1).tolist()
     out = np.empty(len(flat), dtype=object)
-    out[:] = flat
+    for at, element in enumerate(flat):
+        if isinstance(element, str):
+            out[at] = utf8(element)
+        elif isinstance(element, bytes):
+            out[at] = bytes(element)
+        else:
+            raise DTypeError(
+                f"{clipped(element)} cannot be fed to {tensor.name!r} of string",
+                node=tensor.op._node.signature(),
+                made=source_text(tensor.op._node.source),
+                do="feed str or bytes, lists of them, or an array of them",
+            )
     return out.reshape(array.shape)
+
+
+def flat_feeds(graph: Any, feed_dict: Any) -> Mapping[Any, Any]:
+    """A feed dictionary without nested keys, and with each tensor once: its last value counts.
+
+    Raises:
+        TypeError: it is no dictionary, or a key names no tensor of the graph.
+        ValueError: a key and its value are nested differently, or a key stands twice.
+    """
+    if not isinstance(feed_dict, Mapping):
+        raise TypeError(f"feed_dict must be a dictionary, not {clipped(feed_dict)}")
+    if all(isinstance(key, Tensor) for key in feed_dict):
+        return feed_dict
+    flat: dict[Any, Any] = {}
+    for key, value in feed_dict.items():
+        keys, values = [key], [value]
+        if isinstance(key, tuple):
+            keys, values = nest.flatten(key), nest.flatten(value)
+            if len(keys) != len(values):
+                raise GraphError(
+                    f"the key {clipped(key)} of the feeds has {len(keys)} tensors, its value "
+                    f"{len(values)}"
+                )
+        for one, own in zip(keys, values, strict=True):
+            if one in flat:
+                raise GraphError(f"{clipped(one)} is fed twice")
+            flat[one] = own
+    tensors = feed_tensors(graph, list(flat))
+    if len(set(tensors)) == len(tensors):
+        return flat
+    return dict(zip(tensors, flat.values(), strict=True))
 
 
 def feed_tensors(graph: Any, keys: Sequence[Any]) -> list[Tensor]:

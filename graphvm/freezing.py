@@ -116,7 +116,7 @@ class _Freezer:
 
     def _variable(self, node: Node, held: dict[Endpoint, TensorType]) -> Node:
         name = node.name
-        shared = node.attrs["shared_name"].decode()
+        shared = node.attrs["shared_name"].decode(errors="backslashreplace")
         found = self._values.get(name) if name in self._values else self._values.get(shared)
         if found is None:
             return node

@@ -88,7 +88,7 @@ def convert_variables_to_constants(
     for node in _body_nodes(wanted):
         if node.op in _VARIABLES and node.attr["shared_name"].s:
             # a reference in a body is found by the name of the variable outside
-            names.setdefault(node.attr["shared_name"].s.decode())
+            names.setdefault(node.attr["shared_name"].s.decode(errors="backslashreplace"))
     known = [
         name
         for name in names

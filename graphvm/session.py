@@ -7,7 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from graphvm.feeding import Convert, Fetches, Pack, cache_key, converter, feed_tensors
+from graphvm.feeding import (
+    Convert,
+    Fetches,
+    Pack,
+    cache_key,
+    converter,
+    feed_tensors,
+    flat_feeds,
+)
 from graphvm.graph import Graph, get_default_graph
 from graphvm.stacks import SESSIONS
 from graphvm.tensor import Tensor
@@ -48,10 +56,11 @@ class Session:
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
-        self._target = target
+        self._target = target = _target(target)
         self._graph = get_default_graph() if graph is None else graph
         if not isinstance(self._graph, Graph):
             raise TypeError(f"graph must be a Graph, not {type(graph).__name__}")
+        _check_message("config", config, "ConfigProto")
         self._timeout = _seconds(getattr(config, "operation_timeout_in_ms", 0))
         self._engine = connect(target, config)
         self._seen = 0
@@ -88,7 +97,8 @@ class Session:
         Args:
             fetches: tensors, operations, their names, variables, or lists, tuples, dictionaries
                 and named tuples of them.
-            feed_dict: values for any tensors of the graph, in place of what they would be.
+            feed_dict: values for any tensors of the graph, in place of what they would be. A
+                tuple of tensors may be a key, for a structure of as many values.
             options: a `RunOptions`: `timeout_in_ms`, `trace_level`.
             run_metadata: a `RunMetadata` that receives the step stats of a traced run.
 
@@ -115,7 +125,9 @@ class Session:
             if config.overridden():
                 entry = self._made_entry(fetches, tuple(feeds))
         except (KeyError, TypeError):
-            entry = self._entry(fetches, tuple(feeds))
+            if feed_dict is not None:
+                feed_dict = flat_feeds(self._graph, feed_dict)
+            entry = self._entry(fetches, tuple(feed_dict or ()))
         if self._closed:
             raise _closed()
         if feed_dict:
@@ -259,7 +271,8 @@ class Session:
         structure = Fetches(self._graph, fetches)
         tensors = feed_tensors(self._graph, feed_keys)
         if len(set(tensors)) != len(tensors):
-            raise GraphError("a tensor is fed twice")
+            twice = next(t for t in tensors if tensors.count(t) > 1)
+            raise GraphError(f"tensor {twice.name!r} is fed twice")
         request = Request(
             tuple(t.endpoint for t in tensors),
             tuple(t.endpoint for t in structure.tensors),
@@ -286,6 +299,8 @@ class Session:
     def _run_with(
         self, plan: Plan, values: list[Any], options: Any, run_metadata: Any
     ) -> Sequence[Any]:
+        _check_message("options", options, "RunOptions")
+        _check_message("run_metadata", run_metadata, "RunMetadata")
         timeout = _seconds(getattr(options, "timeout_in_ms", 0)) or self._timeout
         file = config.TRACE.get()
         if getattr(options, "trace_level", 0) != FULL_TRACE and not file:
@@ -334,6 +349,23 @@ def _through_bytes(
     from graphvm_runtime.ir.write import write_nodes
 
     return read_nodes(write_nodes(nodes, library).SerializeToString(), graph.node)
+
+
+def _target(target: Any) -> str:
+    if target is None:
+        return ""
+    if isinstance(target, bytes):
+        return target.decode()
+    if not isinstance(target, str):
+        raise TypeError(f"target must be a string, not {type(target).__name__}")
+    return target
+
+
+def _check_message(argument: str, given: Any, wanted: str) -> None:
+    """Raises TypeError where an argument is neither None nor the message that it should be."""
+    kind = getattr(getattr(given, "DESCRIPTOR", None), "name", None)
+    if given is not None and kind != wanted:
+        raise TypeError(f"{argument} must be a {wanted}, not {type(given).__name__}")
 
 
 def _seconds(milliseconds: int) -> float | None:

@@ -45,7 +45,8 @@ class Variable:
             makes one. Inside a body (of `cond`, `while_loop`) it must be no tensor of the body.
         trainable: whether optimizers change it; True by default.
         collections: names of the collections that it joins; GLOBAL_VARIABLES by default.
-        validate_shape: whether its shape is that of the initial value, for ever.
+        validate_shape: of a reference variable: whether its shape is that of the initial value,
+            for ever. The static shape of others is that of the initial value, known or not.
         caching_device: not looked at: reads are not cached.
         name: of the variable, made unique; `Variable` by default.
         variable_def: a VariableDef message: find the nodes of a variable that the graph has
@@ -61,7 +62,8 @@ class Variable:
         DTypeError: the initial value does not have the type.
         GraphError: neither an initial value nor a message is given, or a variable that is made
             inside a body has an initial value of the body.
-        ShapeError: the shape is not known whole and `validate_shape` is set.
+        ShapeError: `shape` does not fit the initial value, or that of a reference variable is
+            not known whole and `validate_shape` is set.
 
     Source: `tf.compat.v1.Variable`.
     """
@@ -179,6 +181,8 @@ class Variable:
             if not given.is_compatible_with(initial.shape):
                 raise ShapeError(f"an initial value of shape {initial.shape}, not {given}")
             return as_plain_shape(given)
+        if not isinstance(self, RefVariable):
+            return initial.type.shape
         if not validate:
             return None
         if not initial.shape.is_fully_defined():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from graphvm.graph import Operation, Tensor, get_default_graph
 from graphvm.ops.array import placeholder_with_default, reshape
 from graphvm.ops.control_flow import group
 from graphvm.ops.state import assign
+from graphvm.session import Session
 from graphvm.train.checkpoints import remove_checkpoint, update_checkpoint_state
 from graphvm.train.meta_graph import export_meta_graph
 from graphvm.train.steps import global_step as step_number
@@ -21,7 +22,7 @@ from graphvm.variable_collections import global_variables
 from graphvm.variables import RefVariable, Variable
 from graphvm_runtime import dtypes
 from graphvm_runtime.checkpoint import checkpoint_exists
-from graphvm_runtime.errors import GraphError
+from graphvm_runtime.errors import GraphError, InvalidArgumentError, clipped
 
 if TYPE_CHECKING:
     from graphvm_runtime.protos.meta_graph_pb2 import MetaGraphDef
@@ -50,8 +51,8 @@ class Saver:
         filename: default path in the graph.
 
     Raises:
-        GraphError: there is no variable, or two have one name.
-        TypeError: something in the list is no variable.
+        GraphError: there is no variable, two have one name, or one has two names.
+        TypeError: something in the list is no variable, or a name is no string.
 
     Source: `tf.compat.v1.train.Saver`.
     """
@@ -155,11 +156,13 @@ class Saver:
             Prefix of the checkpoint; None for a saver of no variables.
 
         Raises:
+            TypeError: `sess` is no session.
             GraphError: `latest_filename` is a path, or collides with `save_path`.
             OpError: a variable has no value, or the files cannot be written.
 
         Source: `tf.compat.v1.train.Saver.save`.
         """
+        _check_session(sess)
         listing = latest_filename or "checkpoint"
         path = os.fspath(save_path)
         if os.path.dirname(listing):
@@ -195,6 +198,7 @@ class Saver:
             save_path: prefix of the checkpoint.
 
         Raises:
+            TypeError: `sess` is no session.
             GraphError: there is none, or no path.
             NotFoundError: a variable is not in the checkpoint.
             InvalidArgumentError: a variable has another shape or type in it.
@@ -211,8 +215,19 @@ class Saver:
             raise GraphError(
                 f"{path!r} is no checkpoint", do="pass the prefix that save gave, without suffix"
             )
+        _check_session(sess)
         names = self._built()
-        sess.run(names.restore_op_name, {names.filename_tensor_name: path})
+        try:
+            sess.run(names.restore_op_name, {names.filename_tensor_name: path})
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(
+                f"checkpoint {path!r} does not fit the graph: {error.what}",
+                node=error.node,
+                made=error.made,
+                task=error.task,
+                do="make the variable as it is in the checkpoint, or leave it out of the saver; "
+                "reshape=True lets shapes of as many elements differ",
+            ) from error
 
     # -- which checkpoints are kept ---------------------------------------------------------
 
@@ -327,28 +342,47 @@ class Saver:
         )
 
 
+def _check_session(sess: Any) -> None:
+    if not isinstance(sess, Session):
+        raise TypeError(f"sess must be a session, not {clipped(sess)}")
+
+
 def _by_name(var_list: Any) -> dict[str, Variable]:
     """Variables by the names that they have in a checkpoint, sorted."""
     if var_list is None:
         var_list = global_variables()
     if isinstance(var_list, Mapping):
         pairs = list(var_list.items())
+    elif not isinstance(var_list, Iterable) or isinstance(var_list, str | Variable):
+        raise TypeError(
+            f"the variables to save are a list or a dictionary, not {clipped(var_list)}"
+        )
     else:
-        pairs = [(getattr(v, "op", v).name, v) for v in var_list if _is_variable(v)]
+        pairs = []
+        for variable in var_list:
+            _check_variable(variable)
+            pairs.append((variable.op.name, variable))
     out: dict[str, Variable] = {}
+    names: dict[Tensor, str] = {}
     for name, variable in pairs:
-        if not _is_variable(variable):
-            raise TypeError(f"{variable!r} is no variable")
+        if not isinstance(name, str):
+            raise TypeError(f"{clipped(name)} is no name in a checkpoint, which is a string")
+        _check_variable(variable)
         if name in out:
             raise GraphError(f"two variables are called {name!r}")
+        other = names.setdefault(variable._handle, name)
+        if other != name:
+            raise GraphError(
+                f"variable {variable.name!r} would be restored from two names, {other!r} and "
+                f"{name!r}"
+            )
         out[name] = variable
     return dict(sorted(out.items()))
 
 
-def _is_variable(value: Any) -> bool:
+def _check_variable(value: Any) -> None:
     if not isinstance(value, Variable):
-        raise TypeError(f"{value!r} is no variable")
-    return True
+        raise TypeError(f"{clipped(value)} is no variable")
 
 
 def _path_input(default: str) -> Tensor:

@@ -288,6 +288,14 @@ def test_what_cannot_be_saved_or_restored_says_so(tmp_path: Path) -> None:
         tf.train.Saver([a, a])
     with pytest.raises(TypeError, match="is no variable"):
         tf.train.Saver([tf.constant(1.0)])
+    with pytest.raises(ValueError, match="from two names, 'x' and 'y'"):
+        tf.train.Saver({"x": a, "y": a})
+    with pytest.raises(TypeError, match="5 is no name"):
+        tf.train.Saver({5: a})
+    with pytest.raises(TypeError, match="a list or a dictionary"):
+        tf.train.Saver(5)
+    with pytest.raises(TypeError, match="sess must be a session, not None"):
+        tf.train.Saver().save(None, str(tmp_path / "m"))
     saver = tf.train.Saver()
     with tf.Session() as session:
         with pytest.raises(tf.errors.FailedPreconditionError, match="before it was initialised"):
@@ -301,8 +309,10 @@ def test_what_cannot_be_saved_or_restored_says_so(tmp_path: Path) -> None:
         with pytest.raises(tf.errors.NotFoundError, match="b"):
             saver.restore(session, path)
         wrong = tf.get_variable("wrong", [3])
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"of shape \[2\] for"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"of shape \[2\] for") as caught:
             tf.train.Saver({"a": wrong}).restore(session, path)
+        for text in (str(path), "'wrong'", "reshape=True"):
+            assert text in str(caught.value)
     with pytest.raises(tf.errors.NotFoundError):
         tf.train.load_checkpoint(str(tmp_path / "other"))
     (tmp_path / "empty").mkdir()

@@ -104,9 +104,8 @@ def test_assignments_are_checked_while_building(resource: bool) -> None:
         tf.assign(3, 4)
 
 
-@KINDS
-def test_a_reference_may_change_its_shape_where_that_is_allowed(resource: bool) -> None:
-    v = tf.Variable([1.0], validate_shape=False, use_resource=resource)
+def test_a_reference_may_change_its_shape_where_that_is_allowed() -> None:
+    v = tf.Variable([1.0], validate_shape=False, use_resource=False)
     assert v.shape.rank is None
     grow = tf.assign(v, [1.0, 2.0, 3.0], validate_shape=False)
     with tf.Session() as session:
@@ -147,12 +146,26 @@ def test_collections_know_the_variables() -> None:
     assert tf.local_variables_initializer().control_inputs == [c.initializer]
 
 
-def test_a_variable_needs_a_value_of_whole_shape() -> None:
+def test_a_reference_needs_a_value_of_whole_shape() -> None:
     with pytest.raises(ValueError, match="needs an initial value"):
         tf.Variable()
     with pytest.raises(ValueError, match="not known whole") as caught:
-        tf.Variable(tf.placeholder(tf.float32, [None]))
+        tf.Variable(tf.placeholder(tf.float32, [None]), use_resource=False)
     assert "validate_shape=False" in str(caught.value)
+
+
+def test_a_resource_has_the_static_shape_of_its_initial_value() -> None:
+    assert tf.Variable([1.0, 2.0], validate_shape=False).shape.as_list() == [2]
+    start = tf.placeholder(tf.float32)
+    v = tf.Variable(start)
+    assert v.shape.rank is None
+    assert tf.Variable(tf.placeholder(tf.float32, [None, 2])).shape.as_list() == [None, 2]
+    with tf.Session() as session:
+        session.run(v.initializer, {start: [1.0, 2.0]})
+        np.testing.assert_array_equal(session.run(v), [1, 2])
+        np.testing.assert_array_equal(session.run(v.assign([1.0, 2.0, 3.0])), [1, 2, 3])
+        session.run(v.assign_add([1.0, 1.0, 1.0]))
+        np.testing.assert_array_equal(session.run(v * 2.0), [4, 6, 8])
 
 
 @KINDS

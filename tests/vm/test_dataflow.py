@@ -210,7 +210,7 @@ def test_frames_that_are_mixed_up_are_refused() -> None:
         Dataflow(graph, [endpoint("x")], [endpoint("exit")])
 
 
-@pytest.mark.parametrize("name", ["merge:0", "double:0", "enter:0"])
+@pytest.mark.parametrize("name", ["merge:0", "double:0"])
 def test_what_is_inside_a_loop_can_be_neither_fetched_nor_fed(name: str) -> None:
     graph = graph_of(LOOP.replace("LIMIT", "10"))
     with pytest.raises(InvalidArgumentError, match="is inside a loop"):

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from graphvm import nest
 from graphvm.conversion import convert_to_tensor, output
 from graphvm.function import FuncGraph
 from graphvm.graph import Operation, Tensor, get_default_graph
 from graphvm.ops.tensor_array import TensorArray
 from graphvm.source import here
-from graphvm_runtime.errors import DTypeError
+from graphvm_runtime.errors import DTypeError, ShapeError
+from graphvm_runtime.shapes import shape_text
 
 __all__ = [
     "aligned", "body_name", "check_callable", "control_of", "flat", "identities", "is_stateful",
@@ -46,11 +49,28 @@ def result_of(graph: FuncGraph, value: Any, dtype: object = None) -> Tensor:
 
 
 def scalar_of(value: Any, name: str) -> Tensor:
-    """A predicate as a scalar: other shapes lose their axes of length 1."""
+    """A predicate as a scalar; other shapes must have one element.
+
+    Raises:
+        ShapeError: it has another number of them. Where that is not known yet, running it raises
+            InvalidArgumentError.
+    """
     tensor = convert_to_tensor(value, name=name)
     if tensor.dtype.is_ref:
         tensor = output("Identity", (tensor,))
-    return tensor if tensor.shape.rank == 0 else output("Squeeze", (tensor,))
+    if tensor.shape.rank == 0:
+        return tensor
+    count = tensor.shape.num_elements()
+    if count is None:
+        return output("Reshape", (tensor, np.zeros(0, np.int32)))
+    if count != 1:
+        raise ShapeError(
+            f"a condition is one bool, not a tensor of shape {shape_text(tensor.type.shape)}",
+            node=tensor.op._node.signature(),
+            made=here(),
+            do="use reduce_all, or pick one element",
+        )
+    return output("Squeeze", (tensor,))
 
 
 def aligned(graphs: Sequence[FuncGraph]) -> list[Tensor]:

@@ -169,7 +169,14 @@ class _Loop:
         graph = FuncGraph(name)
         with graph.as_default():
             params, variables = self._entered(graph)
-            holds = scalar_of(graph.capture(convert_to_tensor(cond(*variables))), "cond")
+            given = cond(*variables)
+            if isinstance(given, list | tuple):
+                if len(given) != 1:
+                    raise TypeError(
+                        f"the condition of a loop gives one bool, not {len(given)} values"
+                    )
+                (given,) = given
+            holds = scalar_of(graph.capture(convert_to_tensor(given)), "cond")
             if not holds.dtype.is_bool:
                 raise DTypeError(
                     f"the condition of a loop gives {holds.dtype.name}, not bool",

@@ -44,15 +44,16 @@ def is_text(value: TensorLike) -> bool:
 
 
 def div_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x / y`, and 0 where y is 0.
+    """`x / y`, and 0 where y is 0; integers are made floating first.
 
     Args:
-        x: floating or complex, any shape.
+        x: numeric, any shape.
         y: same element type, of a shape that broadcasts with `x`.
         name: name of the operation.
 
     Returns:
-        Same element type as `x`; the shapes broadcast together.
+        float32 for integers of at most 16 bits, float64 for longer ones, otherwise the element
+        type of `x`; the shapes broadcast together.
 
     Raises:
         DTypeError: element types differ, or the op does not take them.
@@ -60,7 +61,8 @@ def div_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
     Source: TF op `DivNoNan`.
     """
-    return output("DivNoNan", (x, y), None, name or "div_no_nan")
+    with op_scope(name or "div_no_nan", (x, y)) as scope:
+        return output("DivNoNan", _floating(*_converted(x, y)), None, scope)
 
 
 def floor_div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
@@ -325,12 +327,15 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     Source: `tf.truediv`.
     """
     with op_scope(name or "truediv", (x, y)) as scope:
-        x, y = _converted(x, y)
-        if x.dtype.is_integer and x.dtype.base is y.dtype.base:
-            wide = dtypes.float32 if x.dtype.size <= 2 else dtypes.float64
-            attrs = {"DstT": wide}
-            x, y = output("Cast", (x,), attrs), output("Cast", (y,), attrs)
-        return output("RealDiv", (x, y), None, scope)
+        return output("RealDiv", _floating(*_converted(x, y)), None, scope)
+
+
+def _floating(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Integers as floating numbers that hold them, others as they are."""
+    if not x.dtype.is_integer or x.dtype.base is not y.dtype.base:
+        return x, y
+    attrs = {"DstT": dtypes.float32 if x.dtype.size <= 2 else dtypes.float64}
+    return output("Cast", (x,), attrs), output("Cast", (y,), attrs)
 
 
 def _converted(x: TensorLike, y: TensorLike) -> tuple[Tensor, Tensor]:

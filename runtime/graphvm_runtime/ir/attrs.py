@@ -15,7 +15,7 @@ from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.protos.attr_value_pb2 import AttrValue as AttrProto
 from graphvm_runtime.protos.attr_value_pb2 import NameAttrList
 from graphvm_runtime.protos.tensor_pb2 import TensorProto
-from graphvm_runtime.shapes import Shape, TensorType
+from graphvm_runtime.shapes import Shape, TensorType, shape_text
 
 # Values for the attributes of a function, by name, while its body is read.
 Bindings: TypeAlias = Mapping[str, AttrValue]
@@ -57,7 +57,16 @@ class UnreadableTensor:
 
 
 def read_tensor(proto: TensorProto) -> Array | UnreadableTensor:
-    """The array of a message, or what stands for one that cannot be read."""
+    """The array of a message, or what stands for one that cannot be read.
+
+    Raises:
+        GraphError: its shape is none, or not known whole.
+    """
+    if None in (shape_of_proto(proto.tensor_shape) or ()):
+        raise GraphError(
+            f"the shape {shape_text(shape_of_proto(proto.tensor_shape))} of a tensor by value is "
+            "not known whole"
+        )
     try:
         return decode(proto)
     except GraphvmError as error:

@@ -362,7 +362,8 @@ class Reader:
         assert self._rename is not None
         if not group.startswith(b"loc:@"):
             return group
-        return b"loc:@" + self._rename(group[5:].decode()).encode()
+        name = group[5:].decode(errors="surrogateescape")
+        return b"loc:@" + self._rename(name).encode(errors="surrogateescape")
 
     def _called(self, d: NodeDef, types: Sequence[TensorType]) -> _Shared:
         """A node whose op is a function: a call of it."""

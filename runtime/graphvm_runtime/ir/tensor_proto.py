@@ -14,12 +14,20 @@ import numpy as np
 
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType
-from graphvm_runtime.errors import InvalidArgumentError, ResourceExhaustedError, clipped
+from graphvm_runtime.errors import (
+    GraphError,
+    GraphvmError,
+    InvalidArgumentError,
+    ResourceExhaustedError,
+    clipped,
+)
 from graphvm_runtime.protos.tensor_pb2 import TensorProto
 from graphvm_runtime.protos.tensor_shape_pb2 import TensorShapeProto
 
 MESSAGE_LIMIT = 2**31 - 1  # bytes: what one protocol buffer message can hold
 _MAX_RANK = 64  # NumPy's
+_RANKS = 254  # TensorFlow's: what a shape may have, if not an array
+_ELEMENTS = 2**63 - 1
 
 # Element type -> the list that holds it, and NumPy's type of that list's elements.
 _LISTS: dict[DType, tuple[str, Any]] = {
@@ -48,8 +56,9 @@ def decode(proto: TensorProto) -> Array:
     """The array that a TensorProto stands for, read-only.
 
     Raises:
-        InvalidArgumentError: the shape is not known whole, the content has the wrong size, or the
-            elements are handles or variants, which live only in the process that made them.
+        InvalidArgumentError: the shape is none or not known whole, the content has the wrong size,
+            or the elements are handles or variants, which live only in the process that made them.
+        ResourceExhaustedError: there is no memory for so many elements.
     """
     dtype = dtypes.from_enum(proto.dtype)
     if dtype.is_ref:
@@ -58,7 +67,10 @@ def decode(proto: TensorProto) -> Array:
     count = math.prod(shape)
     try:
         array = _elements(proto, dtype, count).reshape(shape)
-    except (MemoryError, OverflowError) as error:
+    except GraphvmError:
+        raise
+    except (MemoryError, OverflowError, ValueError) as error:
+        # NumPy has ValueErrors for what is beyond the address space, empty or not
         raise ResourceExhaustedError(
             f"no memory for a tensor {dtype}[{','.join(map(str, shape))}]"
         ) from error
@@ -115,24 +127,50 @@ def shape_proto(shape: Sequence[int | None] | None) -> TensorShapeProto:
 
 
 def shape_of_proto(proto: TensorShapeProto) -> tuple[int | None, ...] | None:
-    """The partially known shape that a message stands for; None for an unknown rank."""
+    """The partially known shape that a message stands for; None for an unknown rank.
+
+    Raises:
+        GraphError: it is no shape: a dimension below -1, too many of them, too many elements.
+    """
+    sizes = [d.size for d in proto.dim]
     if proto.unknown_rank:
+        if sizes:
+            raise GraphError(f"a shape of unknown rank has the dimensions {clipped(sizes)}")
         return None
-    return tuple(None if d.size < 0 else d.size for d in proto.dim)
+    if not sizes:
+        return ()
+    least = min(sizes)
+    if least < -1:
+        raise GraphError(f"shape {clipped(sizes)} has dimensions below -1, which is an unknown one")
+    if len(sizes) > 4 or max(sizes) >= 2**15:
+        _check_size(sizes)
+    return tuple(sizes) if least >= 0 else tuple([None if d < 0 else d for d in sizes])
+
+
+def _check_size(sizes: Sequence[int]) -> None:
+    if len(sizes) > _RANKS:
+        raise GraphError(f"a shape of rank {len(sizes)}; at most {_RANKS} is a shape")
+    count = 1
+    for size in sizes:  # in this order, as TensorFlow does it: what comes after a 0 is let pass
+        if size < 0:
+            return
+        count *= size
+        if count > _ELEMENTS:
+            raise GraphError(f"shape {clipped(list(sizes))} has more than 2**63 - 1 elements")
 
 
 def _shape_of(proto: TensorProto) -> tuple[int, ...]:
-    shape = shape_of_proto(proto.tensor_shape)
+    try:
+        shape = shape_of_proto(proto.tensor_shape)
+    except GraphError as error:
+        raise InvalidArgumentError(error.what) from None
     if shape is None or None in shape:
         raise InvalidArgumentError(
             f"the shape of a tensor by value must be known whole, not {clipped(shape)}"
         )
     if len(shape) > _MAX_RANK:
         raise InvalidArgumentError(f"a tensor of rank {len(shape)}; at most {_MAX_RANK} works here")
-    known = tuple(d for d in shape if d is not None)
-    if math.prod(known) > np.iinfo(np.int64).max:
-        raise InvalidArgumentError(f"a tensor of shape {known} has too many elements")
-    return known
+    return tuple(d for d in shape if d is not None)
 
 
 def _elements(proto: TensorProto, dtype: DType, count: int) -> Array:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from graphvm_runtime.dtypes import Array, string, variant
 from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
-from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.ir.graph import Node, source_text
 from graphvm_runtime.kernels.precision import as_strings, unsigned_like
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
 from graphvm_runtime.lists import TensorList, zeros_of
@@ -35,17 +36,18 @@ def _listed(value: Array) -> list[int]:
 def _const(node: Node) -> Kernel:
     value = node.attrs["value"]
     if not isinstance(value, np.ndarray):
-        return Kernel(_raising(value.error))  # the reader could make no tensor of it
+        return Kernel(_raising(node, value.error))  # the reader could make no tensor of it
     if value.dtype != node.attrs["dtype"].numpy:
-        return Kernel(_raising(InvalidArgumentError(
+        return Kernel(_raising(node, InvalidArgumentError(
             f"the value is of {value.dtype}, the attribute says {node.attrs['dtype'].name}"
         )))  # fmt: skip
     return Kernel(lambda: value, borrowed=True)
 
 
-def _raising(error: GraphvmError) -> Callable[[], Any]:
+def _raising(node: Node, error: GraphvmError) -> Callable[[], Any]:
     def call() -> Any:
-        raise error
+        # a copy: several nodes may have the value
+        raise copy(error).located(node.signature(), source_text(node.source))
 
     return call
 
@@ -327,7 +329,14 @@ def _gather(node: Node) -> Callable[..., Any]:
         size = params.shape[at]
         # negative numbers are great ones without their sign: one pass finds both ends
         if indices.size and indices.view(unsigned).max() >= size:
-            _refuse_index(indices, size)
+            if any(d == 0 for i, d in enumerate(params.shape) if i != at):
+                # nothing is looked up, so no index is wrong; any that exists gives the shape
+                indices = np.zeros_like(indices)
+                if not size:
+                    shape = (*params.shape[:at], 1, *params.shape[at + 1 :])
+                    params = np.empty(shape, params.dtype)
+            else:
+                _refuse_index(indices, size)
         if batch_dims:
             return _gathered_in_batches(params, indices, at, batch_dims)
         result = params.take(indices, at)

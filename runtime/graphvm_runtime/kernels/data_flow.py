@@ -106,7 +106,7 @@ plain("QueueSizeV2", lambda queue: np.int32(queue.size()))
 
 @kernel("StackV2")
 def _stack(node: Node) -> Callable[..., Any]:
-    name = (node.attrs["stack_name"] or node.name.encode()).decode()
+    name = (node.attrs["stack_name"] or node.name.encode()).decode(errors="backslashreplace")
     dtype = node.attrs["elem_type"]
     return lambda max_size: Stack(name, dtype, int(max_size))
 

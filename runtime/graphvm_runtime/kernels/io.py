@@ -5,6 +5,7 @@ The makers import what reads and writes files: a program without checkpoints nev
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +21,7 @@ def _path(value: Array) -> str:
     if value.size != 1:
         raise InvalidArgumentError(f"one path is due, got the shape {list(value.shape)}")
     text: bytes = value.reshape(-1)[0]
-    return text.decode()
+    return os.fsdecode(text)
 
 
 def _names(names: Array, slices: Array, count: int) -> list[tuple[str, str]]:
@@ -29,7 +30,14 @@ def _names(names: Array, slices: Array, count: int) -> list[tuple[str, str]]:
             f"{count} tensors, but names of shape {list(names.shape)} and slices of shape "
             f"{list(slices.shape)}"
         )
-    return [(n.decode(), s.decode()) for n, s in zip(names, slices, strict=True)]
+    return [(_text(n), _text(s)) for n, s in zip(names, slices, strict=True)]
+
+
+def _text(given: bytes) -> str:
+    try:
+        return given.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidArgumentError(f"{given!r} is not in UTF-8, so it names no tensor") from error
 
 
 @kernel("SaveV2")
@@ -94,14 +102,14 @@ def _merge(node: Node) -> Callable[..., Any]:
     delete, allow = node.attrs["delete_old_dirs"], node.attrs["allow_missing_files"]
 
     def call(prefixes: Array, destination: Array) -> None:
-        given = [p.decode() for p in prefixes.reshape(-1)]
+        given = [os.fsdecode(p) for p in prefixes.reshape(-1)]
         merge_bundles(given, _path(destination), delete_old_dirs=delete, allow_missing=allow)
 
     return call
 
 
 def _sharded(basename: Array, shard: Array, count: Array) -> Array:
-    return as_strings(f"{_path(basename)}-{int(shard):05d}-of-{int(count):05d}".encode())
+    return as_strings(os.fsencode(f"{_path(basename)}-{int(shard):05d}-of-{int(count):05d}"))
 
 
 plain("ShardedFilename", _sharded)

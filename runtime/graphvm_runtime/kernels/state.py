@@ -16,9 +16,13 @@ from graphvm_runtime.shapes import TensorType, is_compatible, shape_text
 
 
 def resource_name(node: Node) -> tuple[str, str]:
-    """Container and name of the resource that a node stands for."""
+    """Container and name of the resource that a node stands for.
+
+    Both are bytes in the graph; those that are no UTF-8 are spelled out, so that they can be shown.
+    """
     name = node.attrs["shared_name"] or node.name.encode()
-    return node.attrs["container"].decode(), name.decode()
+    container: bytes = node.attrs["container"]
+    return container.decode(errors="backslashreplace"), name.decode(errors="backslashreplace")
 
 
 @kernel("VarHandleOp", "_Reference")

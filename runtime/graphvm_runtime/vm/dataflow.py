@@ -445,6 +445,8 @@ class _Run:
         elif kind == NOTHING:
             outputs = ()
         elif kind == ENTER:
+            for _, place in item.fetches:
+                self.fetched[place] = args[0]
             self._enter(item, there, args[0])
             self._done(there)
             return

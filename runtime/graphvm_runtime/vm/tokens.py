@@ -168,8 +168,12 @@ def tables(graph: Graph, feeds: Sequence[Endpoint], fetches: Sequence[Endpoint])
             if name not in silent:
                 items[name].followers.append(item)
     outside = made_tables[0]
-    for end in (*feeds, *fetches):
+    for end in feeds:
         if end.node in items:
+            _check_outside(end, items, home, outside)
+    for end in fetches:
+        # what enters a loop is there once, outside of it
+        if end.node in items and (items[end.node].kind != ENTER or home[end.node] is not outside):
             _check_outside(end, items, home, outside)
     for place, end in enumerate(fetches):
         if end not in given:

@@ -190,6 +190,8 @@ def _pow(node: Node) -> Kernel:
 
     def call(x: Array, y: Array) -> Any:
         if (y < 0).any():
+            if not x.size:  # nothing is raised to any power
+                return np.empty(np.broadcast_shapes(x.shape, y.shape), x.dtype)
             raise InvalidArgumentError("integers to negative integer powers are not allowed")
         return np.power(x, y)
 

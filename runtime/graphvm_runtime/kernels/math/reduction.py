@@ -26,11 +26,14 @@ _every: Callable[..., Any] = np.logical_and.reduce
 
 
 def axes_of(axes: Array) -> Any:
-    """Reduction axes as NumPy takes them: an integer or a tuple."""
+    """Reduction axes as NumPy takes them.
+
+    A tuple in any case: NumPy would take the integers 0 and -1 as axes of a scalar.
+    """
     found = axes.tolist()
     if axes.ndim > 1:
         found = axes.ravel().tolist()
-    return tuple(found) if isinstance(found, list) else found
+    return tuple(found) if isinstance(found, list) else (found,)
 
 
 def _reduced(reduce: Callable[..., Any], dtype: np.dtype[Any], keep: bool) -> Callable[..., Any]:
@@ -214,6 +217,8 @@ def _unsorted_segment_sum(node: Node) -> Callable[..., Any]:
             raise InvalidArgumentError(f"num_segments is not negative, got {count}")
         inner = data.shape[ids.ndim :]
         rows = data.reshape(ids.size, math.prod(inner))  # also where either is 0
+        if not rows.size:  # nothing goes anywhere, so no id is wrong
+            return np.zeros((count, *inner), dtype)
         flat = ids.reshape(-1)
         bad = flat >= count
         if bad.any():
