@@ -266,3 +266,20 @@ def test_training_with_variables_on_several_tasks(cluster: Cluster, optimizer: s
             losses.append([session.run([loss, train], feeds)[0] for _ in range(10)])
     np.testing.assert_allclose(losses[1], losses[0], rtol=1e-5)
     assert losses[0][-1] < losses[0][0]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"text", b"", np.float32(1.5), np.int64(-3), np.bool_(True), np.complex64(1 + 2j)],
+    ids=repr,
+)
+def test_scalars_of_every_kind_come_out_as_in_one_process(cluster: Cluster, value: Any) -> None:
+    with tf.Graph().as_default() as graph:
+        with tf.device("/job:worker/task:0"):
+            made = tf.constant(value)
+        with tf.device("/job:worker/task:1"):
+            moved = tf.identity(made)
+        with tf.Session(graph=graph) as here, cluster.session(graph) as there:
+            want, got = here.run([made, moved]), there.run([made, moved])
+    assert [type(v) for v in got] == [type(v) for v in want]
+    assert got == want

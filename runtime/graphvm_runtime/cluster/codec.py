@@ -89,6 +89,10 @@ class Encoder:
         Raises:
             InvalidArgumentError: it lives only in this process: a variable, a queue, a list.
         """
+        if isinstance(value, bytes):  # a string of rank 0, as it is handed out
+            text = np.empty((), object)
+            text[()] = value
+            value = text
         if not isinstance(value, np.ndarray | np.generic):
             value = np.asarray(value)
             if value.dtype == object:
