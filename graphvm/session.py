@@ -22,7 +22,7 @@ from graphvm.tensor import Tensor
 from graphvm.timeline import step_stats
 from graphvm_runtime import config
 from graphvm_runtime.engine import Plan, Request, connect
-from graphvm_runtime.errors import GraphError, GraphvmError
+from graphvm_runtime.errors import GraphError, GraphvmError, InternalError
 from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.trace import Trace
 
@@ -116,15 +116,16 @@ class Session:
         """
         if self._seen != self._graph.version:
             self._extend()
-        feeds = feed_dict or ()
+        entry: _Entry | None = None
         try:
+            feeds = feed_dict or ()
             if type(fetches) is list:
-                entry = self._entries[list, len(fetches), *fetches, *feeds]
+                entry = self._entries.get((list, len(fetches), *fetches, *feeds))
             else:
-                entry = self._entries[fetches, *feeds]
-            if config.overridden():
-                entry = self._made_entry(fetches, tuple(feeds))
-        except (KeyError, TypeError):
+                entry = self._entries.get((fetches, *feeds))
+        except TypeError:
+            pass  # what cannot be a key is looked at below, where its errors are its own
+        if entry is None or config.overridden():
             if feed_dict is not None:
                 feed_dict = flat_feeds(self._graph, feed_dict)
             entry = self._entry(fetches, tuple(feed_dict or ()))
@@ -141,8 +142,10 @@ class Session:
         except GraphvmError as error:
             if config.TRACEBACK.get() == "full":
                 raise
-            # the error names the node and the user's line; our own frames would only hide it
-            raise error.with_traceback(None) from None
+            # the error names the node and the user's line; our own frames would only hide it,
+            # but what a user's own kernel raised is shown whole
+            cause = error.__cause__ if isinstance(error, InternalError) else None
+            raise error.with_traceback(None) from cause
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False

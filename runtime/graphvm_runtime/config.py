@@ -36,7 +36,12 @@ class Switch(Generic[T]):
         self.doc = doc
         self._parse = parse
         text = os.environ.get(name)
-        self._value: T = default if text is None else parse(text)
+        self._value: T = default
+        if text is not None:
+            try:
+                self._value = parse(text)
+            except GraphError as error:
+                raise GraphError(f"{name}: {error.what}", do=error.do) from None
 
     def get(self) -> T:
         """The value in force."""
@@ -55,20 +60,59 @@ class Switch(Generic[T]):
 
 
 def _flag(text: str) -> bool:
-    return text.lower() not in ("", "0", "false", "no", "off")
+    """A yes or no. Raises GraphError for anything else."""
+    word = text.lower()
+    if word in ("1", "true", "yes", "on"):
+        return True
+    if word in ("", "0", "false", "no", "off"):
+        return False
+    raise GraphError(f"{text!r} is neither yes nor no", do="write 1 or 0")
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    """A word of these, or none."""
+
+    def parse(text: str) -> str:
+        if text and text not in words:
+            raise GraphError(f"{text!r} is not known here", do="write " + " or ".join(words))
+        return text
+
+    return parse
+
+
+def _some_of(*words: str) -> Callable[[str], str]:
+    """Words of these, with commas between."""
+
+    def parse(text: str) -> str:
+        unknown = [w for w in text.split(",") if w and w not in words]
+        if unknown:
+            raise GraphError(f"{unknown[0]!r} is not known here", do="write of " + ", ".join(words))
+        return text
+
+    return parse
+
+
+def _left_out(text: str) -> str:
+    """Names of passes, each with a minus before it."""
+    for word in filter(None, text.split(",")):
+        if not word.startswith("-"):
+            raise GraphError(f"{word!r} names no pass to leave out", do=f"write -{word}")
+    return text
 
 
 DUMP = Switch("GRAPHVM_DUMP", "", str, "folder for the IR text after each pass")
 VERIFY = Switch("GRAPHVM_VERIFY", False, _flag, "check invariants after each pass")
-PASSES = Switch("GRAPHVM_PASSES", "", str, "passes to leave out, -fold,-simplify")
+PASSES = Switch("GRAPHVM_PASSES", "", _left_out, "passes to leave out, -fold,-simplify")
 INTERPRET = Switch("GRAPHVM_INTERPRET", False, _flag, "one instruction at a time")
 EMIT = Switch("GRAPHVM_EMIT", False, _flag, "optimise and emit at once, not after some runs")
 CHECK_NUMERICS = Switch(
     "GRAPHVM_CHECK_NUMERICS", False, _flag, "stop at the first NaN or infinity, naming its node"
 )
 TRACE = Switch("GRAPHVM_TRACE", "", str, "file for a Chrome trace of each step")
-LOG = Switch("GRAPHVM_LOG", "", str, "what to log: compile, place, rpc")
-TRACEBACK = Switch("GRAPHVM_TRACEBACK", "", str, "`full` shows our own frames")
+LOG = Switch(
+    "GRAPHVM_LOG", "", _some_of("compile", "place", "rpc"), "what to log: compile, place, rpc"
+)
+TRACEBACK = Switch("GRAPHVM_TRACEBACK", "", _one_of("full"), "`full` shows our own frames")
 STRICT = Switch("GRAPHVM_STRICT", False, _flag, "every session goes through serialized bytes")
 TLS = Switch("GRAPHVM_TLS", "", str, "files for TLS with a cluster: authority,certificate,key")
 TASK = Switch("GRAPHVM_TASK", "", str, "name of this task, set by `graphvm worker`")

@@ -10,6 +10,14 @@
 A worker runs it once the module that registers it is imported there too.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
 from graphvm_runtime.dtypes import (
     bfloat16,
     bool_,
@@ -30,7 +38,10 @@ from graphvm_runtime.dtypes import (
     uint64,
     variant,
 )  # fmt: skip
-from graphvm_runtime.kernels.registry import Kernel, kernel
+from graphvm_runtime.errors import InternalError
+from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.kernels.registry import Kernel, Maker
+from graphvm_runtime.kernels.registry import kernel as _kernel
 from graphvm_runtime.ops.registry import (
     AttrDef,
     Effects,
@@ -49,6 +60,7 @@ from graphvm_runtime.ops.registry import (
 from graphvm_runtime.ops.registry import (
     define as op,
 )
+from graphvm_runtime.shapes import is_compatible
 
 __all__ = [
     "AttrDef", "Effects", "Kernel", "ShapeContext", "bfloat16", "bool_", "boolean", "complex64",
@@ -56,3 +68,51 @@ __all__ = [
     "int64", "integer", "kernel", "list_of", "op", "real", "resource", "shape_attr", "string",
     "tensor_attr", "text", "type_list", "types", "uint8", "uint16", "uint32", "uint64", "variant",
 ]  # fmt: skip
+
+
+def kernel(*ops: str) -> Callable[[Maker], Maker]:
+    """Registers `maker(node) -> function or Kernel` for ops; see `Kernel` for what it may say.
+
+    What the kernel gives is checked against the declared element types and static shapes: a
+    float64 where float32 was declared is an error that names the node, not a wrong number later.
+
+    Raises:
+        GraphError: an op is not declared, or has a kernel already.
+    """
+
+    def register(maker: Maker) -> Maker:
+        _kernel(*ops)(lambda node: _checked(maker, node))
+        return maker
+
+    return register
+
+
+def _checked(maker: Maker, node: Node) -> Kernel:
+    made = maker(node)
+    inner = made if isinstance(made, Kernel) else Kernel(made)
+
+    def call(*args: Any, **options: Any) -> Any:
+        result = inner.call(*args, **options)
+        for value, type_ in zip(
+            (result,) if len(node.outputs) == 1 else result or (), node.outputs, strict=True
+        ):
+            want = type_.dtype.numpy
+            if want.kind != "O" and getattr(value, "dtype", None) != want:
+                raise InternalError(
+                    f"the kernel of {node.op.name} gave {_shown(value)}, declared is {type_}",
+                    do=f"let it give {want}, with astype for example",
+                )
+            if want.kind != "O" and not is_compatible(np.shape(value), type_.shape):
+                raise InternalError(
+                    f"the kernel of {node.op.name} gave {_shown(value)}, declared is {type_}",
+                    do="mend the kernel or the shape function of the op",
+                )
+        return result
+
+    return replace(inner, call=call)
+
+
+def _shown(value: Any) -> str:
+    """An array's NumPy type and shape, as errors show them."""
+    dtype = getattr(value, "dtype", None)
+    return f"{dtype or type(value).__name__}{list(np.shape(value))}"

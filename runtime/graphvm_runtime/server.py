@@ -21,6 +21,7 @@ from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.engine.master import MasterPlan, MasterSession
 from graphvm_runtime.errors import (
     CancelledError,
+    GraphError,
     GraphvmError,
     InvalidArgumentError,
     NotFoundError,
@@ -264,11 +265,7 @@ class _Client(Handler):
             link.refuse(packet.id, PermissionDeniedError(f"clients may not ask for {kind}"))
             return False
         long = kind in ("run_callable", "describe_callable")
-        try:
-            work = prepare(link, packet)  # takes the values off the link
-        except GraphvmError as error:
-            link.refuse(packet.id, error, self._task)
-            return False
+        work = prepare(link, packet)  # takes the values off the link
         if long:
             link.read_on()
         answer(link, packet.id, work, self._task)
@@ -278,7 +275,7 @@ class _Client(Handler):
         data, constants = received(packet.extend_session, link.decoder)
 
         def work() -> Build:
-            nodes, library = unpacked(data, constants, self._nodes.__getitem__)
+            nodes, library = unpacked(data, constants, self._node)
             count = len(self._nodes) + len(nodes)
             if count > self._server.limits.nodes:
                 raise InvalidArgumentError(
@@ -289,6 +286,12 @@ class _Client(Handler):
             return _nothing
 
         return work
+
+    def _node(self, name: str) -> Node:
+        found = self._nodes.get(name)
+        if found is None:
+            raise GraphError(f"the graph has no operation {name!r}")
+        return found
 
     def _make(self, link: Link, packet: Packet) -> Work:
         message = packet.make_callable
@@ -378,9 +381,8 @@ class _Client(Handler):
         """See `Handler`."""
         with self._lock:
             running = list(self._running.values())
-        gone = CancelledError("the client has gone")
         for cancel in running:
-            cancel.cancel(gone)
+            cancel.cancel(CancelledError("the client has gone"))
         self.session.close()
         self._server.left(self)
 

@@ -20,6 +20,7 @@ import pytest
 
 import graphvm as tf
 from graphvm_runtime.cluster.threads import Threads
+from graphvm_runtime.cluster.transport import Limits
 from graphvm_runtime.cluster.worker import LocalWorker, Loopback
 from graphvm_runtime.engine.master import MasterSession
 from graphvm_runtime.protos.worker_pb2 import GetStatusRequest, GetStatusResponse
@@ -108,10 +109,11 @@ class AddressedCluster(Cluster):
 
 
 class ServersCluster(AddressedCluster):
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, limits: Limits | None = None) -> None:
         super().__init__(count)
         self.servers = [
-            Server(addresses_of({"worker": self.addresses}), "worker", i) for i in range(count)
+            Server(addresses_of({"worker": self.addresses}), "worker", i, limits=limits)
+            for i in range(count)
         ]
         for server in self.servers:
             server.start()

@@ -1,6 +1,7 @@
 """Values, errors and graphs cross processes whole."""
 
 import pickle
+import tracemalloc
 from typing import Any
 
 import ml_dtypes
@@ -30,7 +31,7 @@ from graphvm_runtime.errors import (
     ResourceExhaustedError,
 )
 from graphvm_runtime.ir.graph import Node
-from graphvm_runtime.protos.types_pb2 import DT_FLOAT
+from graphvm_runtime.protos.types_pb2 import DT_FLOAT, DT_RESOURCE, DT_STRING
 from graphvm_runtime.protos.worker_pb2 import Packet, RegisterGraph, Value
 
 
@@ -133,6 +134,66 @@ def test_content_of_the_wrong_size_is_a_typed_error() -> None:
     message = Value(dtype=DT_FLOAT, dim=[3], content=b"1234")
     with pytest.raises(DataLossError, match="wrong number of bytes"):
         Decoder(100).value(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Value(dtype=DT_STRING, dim=[1 << 60]),
+        Value(dtype=DT_STRING, dim=[-3]),
+        Value(dtype=DT_STRING, dim=[2, 2], text=[b"a"]),
+        Value(dtype=DT_FLOAT, dim=[-1, -1], content=b"1234"),
+        Value(dtype=DT_FLOAT, dim=[-1], content=b"1234"),
+        Value(dtype=DT_FLOAT, dim=[1 << 62, 1 << 62], content=b"1234"),
+        Value(dtype=DT_FLOAT, dim=[0, 1 << 62, 1 << 62]),
+        Value(dtype=DT_FLOAT, dim=[1] * 10_000, content=b"1234"),
+        Value(dtype=DT_FLOAT, content=b"12345678"),
+        Value(dtype=DT_FLOAT),
+        Value(dtype=DT_RESOURCE, dim=[1], content=b"12345678"),
+        Value(dtype=99, dim=[1], content=b"1234"),  # type: ignore[arg-type]
+        Value(content=b"1"),
+        Value(dtype=DT_STRING, dim=[1], blob=7),
+        Value(dtype=DT_FLOAT, dim=[1], blob=7),
+    ],
+    ids=str,
+)
+def test_sizes_are_checked_before_anything_is_allocated(message: Value) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataLossError, match=r"a value "):
+            Decoder(1 << 40).value(message)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_lengths_of_strings_are_checked() -> None:
+    for lengths in ([-1, 3], [1 << 62, 1 << 62, 1 << 62, 1 << 62, 2], [3, 3], [1, 0]):
+        data = np.array(lengths, "<i8").tobytes() + b"ab"
+        decoder = Decoder(1 << 30)
+        for chunk in chunks(1, memoryview(data)):
+            decoder.packet(chunk)
+        with pytest.raises(DataLossError, match="bytes of strings"):
+            decoder.value(Value(dtype=DT_STRING, dim=[len(lengths)], blob=1))
+
+
+def test_the_chunks_of_a_value_above_the_limit_are_skipped() -> None:
+    encoder, decoder = Encoder(), Decoder(3 * CHUNK)
+    messages = [Value(), Value()]
+    encoder.fill(messages[0], np.zeros(4 * CHUNK, np.uint8))
+    encoder.fill(messages[1], np.ones(2 * CHUNK, np.uint8))
+    for number, data in encoder.blobs:
+        for chunk in chunks(number, data):
+            decoder.packet(chunk)
+    with pytest.raises(ResourceExhaustedError, match=r"u8\[4194304\], 4194304 bytes, .* 3145728"):
+        decoder.value(messages[0])
+    assert decoder.value(messages[1]).sum() == 2 * CHUNK
+
+
+@pytest.mark.parametrize("data", [b"\x1a", b"\x1a\x05\x08\x01\x10\x02\x18", b"\x1a\x02\x77\x01"])
+def test_a_malformed_chunk_says_so(data: bytes) -> None:
+    with pytest.raises(DataLossError, match="a chunk of a value"):
+        Decoder(100).packet(data)
 
 
 CLASSES = [

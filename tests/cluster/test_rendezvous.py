@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from graphvm_runtime.cluster.rendezvous import Channels
+from graphvm_runtime.cluster.rendezvous import Channels, Spoiled
 from graphvm_runtime.cluster.threads import Threads
-from graphvm_runtime.errors import CancelledError, InternalError
+from graphvm_runtime.errors import CancelledError, DataLossError, InternalError
 
 
 def test_values_come_in_order_whoever_is_first() -> None:
@@ -50,8 +50,23 @@ def test_a_failure_wakes_all_that_wait_and_those_that_come_later() -> None:
         each.join(10)
     with pytest.raises(CancelledError):
         channels.receive(5)
-    assert errors == [failure] * 3
-    assert reported == [failure]
+    # each has an object of its own, since it will be tied to the node that raises it
+    assert len({id(e) for e in [failure, *errors, *reported]}) == 5
+    assert {str(e) for e in [*errors, *reported]} == {"stop"}
+
+
+def test_a_value_that_could_not_be_taken_in_fails_who_receives_it() -> None:
+    channels = Channels()
+    error = DataLossError("cut off")
+    channels.deliver(1, 0, Spoiled(error))
+    channels.deliver(2, 0, 5)
+    channels.deliver(3, 0, Spoiled(error))
+    assert channels.receive(2) == 5
+    with pytest.raises(DataLossError, match="cut off"):
+        channels.receive(1)
+    reported: list[object] = []
+    channels.start_receive(3, 0, lambda value, error: reported.append(error))
+    assert reported == [error]
 
 
 def test_a_lag_lets_receives_run_ahead() -> None:

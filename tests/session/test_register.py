@@ -40,6 +40,22 @@ except TypeError as error:
     assert "Cube" in str(error), error
 else:
     raise AssertionError("an int was taken")
+register.op("Careless", "x: float -> y: float", shape=lambda ctx: [ctx.shapes[0]])
+register.kernel("Careless")(lambda node: lambda x: x.astype(np.float64))
+register.op("Broken", "x: float -> y: float", shape=lambda ctx: [ctx.shapes[0]])
+register.kernel("Broken")(lambda node: lambda x: {}["no such key"])
+with tf.Session() as sess:
+    try:
+        sess.run(tf.raw_ops.Careless(x=x), {x: fed})
+    except tf.errors.InternalError as error:
+        assert "float64[3]" in str(error), error
+        assert "f32[3]" in str(error), error
+    else:
+        raise AssertionError("the wrong type went through")
+    try:
+        sess.run(tf.raw_ops.Broken(x=x), {x: fed})
+    except tf.errors.InternalError as error:
+        assert isinstance(error.__cause__, KeyError), error.__cause__
 print("done")
 """
 

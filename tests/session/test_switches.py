@@ -1,6 +1,8 @@
 """Settings hold for the runs inside their `with` block, also after earlier runs."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -53,3 +55,39 @@ def test_a_list_of_one_and_its_element_are_fetched_apart() -> None:
             assert sess.run([x, y]) == [1, 2]
             assert sess.run(x, {y: 3.0}) == 1
             assert sess.run((x,)) == (1,)
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("GRAPHVM_VERIFY=maybe", "neither yes nor no"),
+        ("GRAPHVM_PASSES=fold", "write -fold"),
+        ("GRAPHVM_PASSES=-nosuch", "passes are"),
+        ("GRAPHVM_LOG=nosuch", "compile, place, rpc"),
+        ("GRAPHVM_TRACEBACK=x", "write full"),
+        ("GRAPHVM_NOSUCH=1", "unknown setting"),
+    ],
+)
+def test_a_setting_that_nobody_knows_is_an_error(setting: str, says: str) -> None:
+    name, _, value = setting.partition("=")
+    program = "import graphvm as tf; tf.Session().run(tf.constant(1.0) + 1.0)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": ":".join(p for p in sys.path if p), name: value},
+    )
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert name in done.stderr
+
+
+def test_an_error_while_building_the_run_hides_behind_no_other() -> None:
+    with tf.Session() as sess:
+        sess.run(tf.constant(1.0))
+        with pytest.raises(TypeError, match="nothing") as caught:
+            sess.run(tf.constant(1.0), {"nothing:0": 1.0})
+    assert not isinstance(caught.value.__context__, KeyError) or (
+        "nothing" in str(caught.value.__context__)
+    )

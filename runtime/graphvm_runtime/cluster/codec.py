@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import sys
 from collections.abc import Iterable, Iterator
@@ -28,6 +29,9 @@ TOGETHER = 1 << 20  # bytes of all values of a message; what comes after them go
 CHUNK = 1 << 20
 _CHUNK_TAG = 0x1A  # field 3 of Packet, with a length
 _DATA_TAG = 0x22  # field 4 of Chunk, with a length
+_CHUNK_FIELDS = (0x08, 0x10, 0x18)  # its number, the size of the value and the offset
+_BLOBS = 1 << 16  # values that came in chunks ahead of one message
+_DIMS = 64  # as many as NumPy takes
 _STRING = dtypes.string.enum
 _NUMBERS: dict[Any, int] = {}  # NumPy's dtype -> number of the element type
 _TYPES: dict[int, Any] = {}
@@ -43,7 +47,13 @@ def _number_of(dtype: np.dtype[Any]) -> int:
 def _type_of(number: int) -> np.dtype[Any]:
     found = _TYPES.get(number)
     if found is None:
-        found = _TYPES[number] = dtypes.from_enum(number).numpy
+        try:
+            found = dtypes.from_enum(number).numpy
+        except GraphvmError as error:
+            raise DataLossError(f"a value of an unknown type: {error.what}") from error
+        if found.hasobject:
+            raise DataLossError(f"a value of type {number}, which no value that crosses can have")
+        _TYPES[number] = found
     return found
 
 
@@ -79,6 +89,10 @@ class Encoder:
         Raises:
             InvalidArgumentError: it lives only in this process: a variable, a queue, a list.
         """
+        if isinstance(value, bytes):  # a string of rank 0, as it is handed out
+            text = np.empty((), object)
+            text[()] = value
+            value = text
         if not isinstance(value, np.ndarray | np.generic):
             value = np.asarray(value)
             if value.dtype == object:
@@ -134,6 +148,9 @@ def _varint(number: int) -> bytes:
 class Decoder:
     """Reads packets and the values in them.
 
+    What a sender says of sizes is compared with the limit and with the bytes that came before
+    anything is made of it.
+
     Args:
         limit: most bytes of a value, and of all that are under way.
     """
@@ -141,93 +158,168 @@ class Decoder:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._held = 0
-        self._blobs: dict[int, tuple[Array, int]] = {}  # the bytes, and how many have come
+        # the bytes (None for what is too big and therefore skipped), and how many have come
+        self._blobs: dict[int, tuple[Array | None, int]] = {}
+        self._sizes: dict[int, int] = {}
 
     def packet(self, data: bytes) -> Packet | None:
         """The packet; None for a part of a value that is not yet needed.
 
         Raises:
             DataLossError: it is malformed.
-            ResourceExhaustedError: a value is bigger than the limit.
         """
-        try:
-            if data and data[0] == _CHUNK_TAG:
+        if data and data[0] == _CHUNK_TAG:
+            try:
                 self._chunk(data)
-                return None
+            except (IndexError, ValueError) as error:
+                raise DataLossError("a chunk of a value is cut off") from error
+            return None
+        try:
             return Packet.FromString(data)
-        except (IndexError, KeyError, ValueError, DecodeError) as error:
-            raise DataLossError(f"a message that cannot be read: {error}") from error
+        except (ValueError, DecodeError) as error:
+            raise DataLossError(f"a message cannot be read: {error}") from error
+
+    def forget(self) -> None:
+        """Drops what came ahead of a message that nobody takes, or that never comes."""
+        if self._sizes:
+            self._blobs.clear()
+            self._sizes.clear()
+            self._held = 0
 
     def _chunk(self, data: bytes) -> None:
-        _, at = _read_varint(data, 1)
+        whole, at = _read_varint(data, 1)
+        if len(data) - at != whole:
+            raise DataLossError("a chunk of a value has the wrong length")
         fields: dict[int, int] = {}
         while data[at] != _DATA_TAG:
             field = data[at]
+            if field not in _CHUNK_FIELDS:
+                raise DataLossError(f"a chunk of a value has a field of tag {field}")
             fields[field], at = _read_varint(data, at + 1)
         length, at = _read_varint(data, at + 1)
-        number, size, offset = fields[0x08], fields[0x10], fields[0x18]
-        if len(data) - at != length or offset + length > size:
+        number, size, offset = (fields.get(tag, 0) for tag in _CHUNK_FIELDS)
+        if len(data) - at != length or offset + length > size or not number or not length:
             raise DataLossError("a chunk of a value has the wrong length")
         found = self._blobs.get(number)
         if found is None:
-            if self._held + size > self._limit:
-                raise ResourceExhaustedError(
-                    f"a value of {size} bytes is above the limit of {self._limit}",
-                    do="start the worker with a higher --max-bytes",
-                )
-            self._held += size
-            found = np.empty(size, np.uint8), 0
+            if len(self._sizes) >= _BLOBS:
+                raise DataLossError(f"chunks of more than {_BLOBS} values came ahead of a message")
+            found = self._room(size), 0
+            self._sizes[number] = size
         array, have = found
-        if offset != have:
+        if offset != have or size != self._sizes[number]:
             raise DataLossError("a chunk of a value is missing")
-        array[offset : offset + length] = np.frombuffer(data, np.uint8, offset=at)
+        if array is not None:
+            array[offset : offset + length] = np.frombuffer(data, np.uint8, offset=at)
         self._blobs[number] = array, have + length
+
+    def _room(self, size: int) -> Array | None:
+        """Memory for a value; None where it is too big: then its chunks are skipped."""
+        if self._held + size > self._limit:
+            return None
+        try:
+            array = np.empty(size, np.uint8)
+        except MemoryError:
+            return None
+        self._held += size
+        return array
 
     def value(self, message: Value) -> Any:
         """The value as a register holds it; arrays are writable and the caller's own.
 
         Raises:
             DataLossError: its bytes do not fit its type and shape.
+            ResourceExhaustedError: it is bigger than the limit.
         """
         shape = tuple(message.dim)
+        if len(shape) > _DIMS or any(d < 0 for d in shape):
+            raise DataLossError(f"a value has the shape {errors.clipped(list(shape))}")
         if message.dtype == _STRING:
             return self._strings(message, shape)
         dtype = _type_of(message.dtype)
-        try:
-            if message.blob:
-                found = self._blob(message.blob).view(dtype).reshape(shape)
-                return found if shape else found[()]
+        count = math.prod(shape)
+        data: Any = self._blob(message, shape) if message.blob else message.content
+        if len(data) != count * dtype.itemsize:
+            raise DataLossError(
+                f"a value has the wrong number of bytes: {len(data)} for {_shown(message, shape)}"
+            )
+        if not message.blob:
+            self._check(len(data), message, shape)
             if not shape:
-                return np.frombuffer(message.content, dtype, 1)[0]
-            return np.frombuffer(bytearray(message.content), dtype).reshape(shape)
-        except (ValueError, IndexError) as error:
-            raise DataLossError(f"a value has the wrong number of bytes: {error}") from error
+                return np.frombuffer(data, dtype, 1)[0]
+            data = np.frombuffer(bytearray(data), np.uint8)
+        try:
+            found = data.view(dtype).reshape(shape)
+        except ValueError as error:
+            raise DataLossError(f"a value of {_shown(message, shape)}: {error}") from error
+        return found if shape else found[()]
 
-    def _blob(self, number: int) -> Array:
-        array, have = self._blobs.pop(number, (None, 0))
-        if array is None or have != array.size:
-            raise DataLossError("a value refers to chunks that did not come")
+    def _check(self, size: int, message: Value, shape: tuple[int, ...]) -> None:
+        """Raises ResourceExhaustedError for a value above the limit."""
+        if size > self._limit:
+            raise self._too_big(size, message, shape)
+
+    def _too_big(self, size: int, message: Value, shape: tuple[int, ...]) -> ResourceExhaustedError:
+        return ResourceExhaustedError(
+            f"a value of {_shown(message, shape)}, {size} bytes, is above the limit of "
+            f"{self._limit} bytes for what is under way to a process",
+            do="start the worker with a higher --max-bytes",
+        )
+
+    def _blob(self, message: Value, shape: tuple[int, ...]) -> Array:
+        array, have = self._blobs.pop(message.blob, (None, -1))
+        size = self._sizes.pop(message.blob, 0)
+        if have != size:
+            raise DataLossError(
+                f"a value of {_shown(message, shape)} refers to chunks that did not come"
+            )
+        if array is None:
+            raise self._too_big(size, message, shape)
         self._held -= array.size
         return array
 
     def _strings(self, message: Value, shape: tuple[int, ...]) -> Array:
-        out = np.empty(math.prod(shape), object)
+        count = math.prod(shape)
         items: Any = message.text
         if message.blob:
-            data = self._blob(message.blob)
-            ends = np.cumsum(data[: 8 * out.size].view("<i8")) + 8 * out.size
-            whole = data.tobytes()
-            items = [whole[a:b] for a, b in pairwise([8 * out.size, *ends.tolist()])]
-            if ends.size != out.size or (ends.size and ends[-1] != len(whole)):
+            data = self._blob(message, shape)
+            start = 8 * count
+            if data.size < start:
                 raise DataLossError("a value has the wrong number of bytes of strings")
-        if len(items) != out.size:
-            raise DataLossError("a value has the wrong number of strings")
+            lengths = data[:start].view("<i8")
+            ends = np.cumsum(lengths) + start
+            # a sum that runs over is negative somewhere
+            if count and (
+                int(lengths.min()) < 0
+                or int(ends.min()) < start
+                or int(ends.max()) > data.size
+                or int(ends[-1]) != data.size
+            ):
+                raise DataLossError("a value has the wrong number of bytes of strings")
+            items = [data[a:b].tobytes() for a, b in pairwise([start, *ends.tolist()])]
+        if len(items) != count:
+            raise DataLossError(
+                f"a value has the wrong number of strings: {len(items)} for "
+                f"{_shown(message, shape)}"
+            )
+        if not message.blob:
+            self._check(sum(map(len, items)), message, shape)
+        out = np.empty(count, object)
         out[:] = items
-        return out.reshape(shape)
+        try:
+            return out.reshape(shape)
+        except ValueError as error:
+            raise DataLossError(f"a value of {_shown(message, shape)}: {error}") from error
 
     def values(self, messages: Iterable[Value]) -> list[Any]:
         """The values of messages."""
         return [self.value(m) for m in messages]
+
+
+def _shown(message: Value, shape: tuple[int, ...]) -> str:
+    """The type and shape of a value as text, `f32[3,4]`."""
+    name = "string" if message.dtype == _STRING else dtypes.from_enum(message.dtype).short
+    return f"{name}[{','.join(map(str, shape))}]"
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
@@ -260,6 +352,14 @@ def as_known(error: BaseException) -> GraphvmError:
     if isinstance(error, GraphvmError):
         return error
     return InternalError(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+
+
+def copied(error: GraphvmError) -> GraphvmError:
+    """The same error as an object of its own, without the frames that it went through.
+
+    Who raises it ties it to a node of his, and whoever keeps it keeps no values alive.
+    """
+    return copy.copy(error)
 
 
 def failure(error: BaseException, task: str = "") -> Failure:

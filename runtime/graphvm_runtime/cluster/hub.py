@@ -16,6 +16,7 @@ os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 import grpc
 
 from graphvm_runtime import config
+from graphvm_runtime.cluster.codec import copied
 from graphvm_runtime.cluster.rendezvous import Route
 from graphvm_runtime.cluster.threads import Threads
 from graphvm_runtime.cluster.transport import PROTOCOL, Handler, Limits, Link
@@ -144,7 +145,7 @@ def dial(
             do="start that task, or correct its address in the cluster",
         ))  # fmt: skip
     if link.error is not None:
-        raise link.error
+        raise copied(link.error)
     if hello.expects and link.peer != hello.expects:
         wrong = InvalidArgumentError(
             f"{address} is {link.peer}, not {hello.expects}",
@@ -216,7 +217,7 @@ class Hub:
         address = self.addresses.get(task)
         if address is None:
             if found is not None and found.error is not None:
-                raise found.error
+                raise copied(found.error)
             raise InvalidArgumentError(
                 f"the cluster has no task {task}",
                 do=f"known are {', '.join(sorted(self.addresses))}",

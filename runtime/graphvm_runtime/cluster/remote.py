@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
 
-from graphvm_runtime.cluster.codec import Encoder, fill_spans, spans_of
+from graphvm_runtime.cluster.codec import Encoder, copied, fill_spans, spans_of
 from graphvm_runtime.cluster.graphs import Packed, received, unpacked
 from graphvm_runtime.cluster.hub import Hub
 from graphvm_runtime.cluster.transport import Answer, Handler, Link
@@ -192,10 +192,10 @@ class TaskHandler(Handler):
             work = self._register(link, packet)
         else:
             cancel = Cancellation()
+            work = self._run(link, packet, cancel)
             with self._lock:
                 early = self._early.pop((link, number), None)
                 self._running[link, number] = cancel
-            work = self._run(link, packet, cancel)
             if early is not None:
                 self._worker.unwanted(packet.run_graph.step, early)
                 cancel.cancel(early)
@@ -268,7 +268,7 @@ class TaskHandler(Handler):
                 del self._early[key]
             running = [c for key, c in self._running.items() if key[0] is link]
         for cancel in running:
-            cancel.cancel(error)
+            cancel.cancel(copied(error))
         self._worker.gone(link, error)
         if link.peer:
             self._worker.gone(link.peer, error)

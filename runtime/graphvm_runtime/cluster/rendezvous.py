@@ -7,9 +7,19 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from graphvm_runtime.cluster.codec import copied
 from graphvm_runtime.errors import GraphvmError, InternalError
 
 Done = Callable[[Any, GraphvmError | None], None]
+
+
+class Spoiled:
+    """Stands for a value that could not be taken in; who receives it gets the error."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: GraphvmError) -> None:
+        self.error = error
 
 
 class Route(Protocol):
@@ -78,10 +88,10 @@ class Channels:
         """
         arrived = self._arrived.get(channel)
         if not lag and arrived and self._error is None:
-            return arrived.popleft()
+            return _taken(arrived)
         with self._lock:
             if self._error is not None:
-                raise self._error
+                raise copied(self._error)
             if lag:
                 ahead = self._lags.get(channel, 0)
                 if ahead < lag:
@@ -89,23 +99,29 @@ class Channels:
                     return None
             arrived = self._arrived.get(channel)
             if arrived:
-                return arrived.popleft()
+                return _taken(arrived)
             ready = threading.Lock()
             ready.acquire()
             self._waiting[channel] = ready.release
         ready.acquire()
         if self._error is not None:
-            raise self._error
-        return self._arrived[channel].popleft()
+            raise copied(self._error)
+        return _taken(self._arrived[channel])
 
     def start_receive(self, channel: int, lag: int, done: Done) -> None:
         """Calls `done` with the next value once it is there, perhaps at once."""
 
+        def finish(value: Any) -> None:
+            if type(value) is Spoiled:
+                done(None, value.error)
+            else:
+                done(value, None)
+
         def ready() -> None:
             if self._error is not None:
-                done(None, self._error)
+                done(None, copied(self._error))
             else:
-                done(self._arrived[channel].popleft(), None)
+                finish(self._arrived[channel].popleft())
 
         with self._lock:
             if self._error is None:
@@ -119,9 +135,9 @@ class Channels:
                     self._waiting[channel] = ready
                     return
         if self._error is not None:
-            done(None, self._error)
+            done(None, copied(self._error))
         else:
-            done(value, None)
+            finish(value)
 
     def fail(self, error: GraphvmError) -> None:
         """Wakes all that wait, with this error; later receives raise it too."""
@@ -134,3 +150,11 @@ class Channels:
             self._arrived.clear()
         for wake in waiting:
             wake()
+
+
+def _taken(arrived: deque[Any]) -> Any:
+    """The first value in line. Raises the error of one that could not be taken in."""
+    value = arrived.popleft()
+    if type(value) is Spoiled:
+        raise value.error
+    return value

@@ -19,14 +19,17 @@ from graphvm_runtime.cluster.codec import (
     Encoder,
     as_known,
     chunks,
+    copied,
     error_of,
     failure,
     fill_failure,
 )  # fmt: skip
+from graphvm_runtime.cluster.rendezvous import Spoiled
 from graphvm_runtime.cluster.threads import Threads
 from graphvm_runtime.errors import (
     AbortedError,
     CancelledError,
+    DataLossError,
     GraphvmError,
     InternalError,
     UnavailableError,
@@ -104,7 +107,7 @@ class Handler:
     """What a process does with what its links bring; called on the thread that reads."""
 
     def tensors(self, link: Link, step: int, channel: int, sequence: int, value: Any) -> None:
-        """A value for a receiver."""
+        """A value for a receiver; `Spoiled` stands for one that could not be taken in."""
 
     def greeted(self, link: Link) -> None:
         """The other side has said who it is; nothing else has come yet."""
@@ -112,8 +115,13 @@ class Handler:
     def called(self, link: Link, packet: Packet) -> bool:
         """A call; must be answered with `link.reply`, now or later.
 
+        Values must be taken off the link before another thread reads it.
+
         Returns:
             Whether another thread reads the link now (see `read_on`).
+
+        Raises:
+            GraphvmError: the answer to the call, which could not be read.
         """
         link.refuse(packet.id, InternalError("nobody takes calls here"))
         return False
@@ -161,6 +169,7 @@ class Link:
         self._urgent: deque[bytes] = deque()
         self._sent = threading.Event()
         self._hello = Packet(hello=hello).SerializeToString()
+        self._task = hello.task
         self._lock = threading.Lock()
         self._calls: dict[int, Answer] = {}
         self._numbers = itertools.count(1)
@@ -174,7 +183,7 @@ class Link:
     def send_tensor(self, step: int, channel: int, sequence: int, value: Any) -> None:
         """Sends a value to a receiver. Raises UnavailableError."""
         if self.error is not None:
-            raise self.error
+            raise copied(self.error)
         self._out.put((step, channel, sequence, value))
 
     def send(self, build: Build) -> None:
@@ -213,7 +222,7 @@ class Link:
                 self._calls[number] = answer
                 self._out.put(filled)
         if error is not None:
-            answer.finish(None, error)
+            answer.finish(None, copied(error))
         return number, answer
 
     def reply(self, number: int, build: Callable[[Reply, Encoder], None]) -> None:
@@ -284,8 +293,8 @@ class Link:
             except Exception as error:
                 encoder.blobs.clear()
                 # a call that cannot be written has its error; for anything else somebody waits
-                if not isinstance(error, GraphvmError) or type(item) is tuple:
-                    self.close(InternalError(f"a message could not be written: {error}"))
+                if not isinstance(error, GraphvmError):
+                    self.close(InternalError(f"a message could not be written: {error}"), tell=True)
                 item = None
                 continue
             if encoder.blobs:
@@ -308,7 +317,11 @@ class Link:
         for _ in range(_TOGETHER):
             _, channel, sequence, value = following
             added = tensors.tensor.add(channel=channel, sequence=sequence)
-            encoder.fill(added.value, value)
+            try:
+                encoder.fill(added.value, value)
+            except GraphvmError as error:  # it ends its step, not the link
+                del tensors.tensor[-1]
+                self.drop(step, error)
             if encoder.blobs:
                 return packet, None
             try:
@@ -331,46 +344,78 @@ class Link:
         self._threads.start(self._read)
 
     def _read(self) -> None:
-        handler = self._handler
         decode = self.decoder.packet
-        try:
-            for data in self._incoming:
+        incoming = self._incoming
+        while self.error is None:
+            try:
+                data = next(incoming, None)
+            except Exception as error:
+                self.close(_broken(self._name(), self.peer, error))
+                return
+            if data is None:
+                self.close(UnavailableError(f"{self._name()} ended the connection", task=self.peer))
+                return
+            try:
                 packet = decode(data)
-                if packet is None:
-                    continue
-                kind = packet.WhichOneof("kind")
-                if kind == "tensors":
-                    step = packet.tensors.step
-                    for each in packet.tensors.tensor:
-                        value = self.decoder.value(each.value)
-                        handler.tensors(self, step, each.channel, each.sequence, value)
-                elif kind == "reply":
-                    reply = packet.reply
-                    if not packet.id:  # a farewell
-                        self.close(error_of(reply.failure))
-                        return
-                    if reply.HasField("failure"):
-                        self._finish(packet.id, None, error_of(reply.failure))
-                    else:
-                        values = self.decoder.values(reply.value)
-                        self._finish(packet.id, (reply, values), None)
-                elif kind == "cancel":
-                    problem = error_of(packet.cancel.failure)
-                    if packet.id:
-                        handler.cancelled(self, packet.id, problem)
-                    else:
-                        handler.unwanted(self, packet.cancel.step, problem)
-                elif kind == "hello":
-                    self._greet(packet.hello)
-                elif kind is not None:
-                    self.last_call = packet.id
-                    if handler.called(self, packet):
-                        return
-            self.close(UnavailableError(f"{self._name()} ended the connection", task=self.peer))
-        except GraphvmError as error:
-            self.close(error, tell=True)
-        except Exception as error:
-            self.close(_broken(self._name(), self.peer, error))
+                if packet is not None and self._take(packet):
+                    return
+            except Exception as error:
+                self.close(as_known(error), tell=True)
+                return
+
+    def _take(self, packet: Packet) -> bool:
+        """Does what a message says; whether this thread is to read no more.
+
+        Raises:
+            GraphvmError: the message is malformed, so the link must end.
+        """
+        handler, decoder = self._handler, self.decoder
+        kind = packet.WhichOneof("kind")
+        if kind == "tensors":
+            step = packet.tensors.step
+            for each in packet.tensors.tensor:
+                try:
+                    value = decoder.value(each.value)
+                except GraphvmError as error:  # it ends its step, not the link
+                    value = Spoiled(copied(error))
+                handler.tensors(self, step, each.channel, each.sequence, value)
+            decoder.forget()
+        elif kind == "reply":
+            reply = packet.reply
+            if not packet.id:  # a farewell
+                self.close(error_of(reply.failure))
+                return True
+            if reply.HasField("failure"):
+                self._finish(packet.id, None, error_of(reply.failure))
+                return False
+            try:
+                values = decoder.values(reply.value)
+            except GraphvmError as error:
+                self._finish(packet.id, None, copied(error))
+            else:
+                self._finish(packet.id, (reply, values), None)
+            decoder.forget()
+        elif kind == "cancel":
+            problem = error_of(packet.cancel.failure)
+            if packet.id:
+                handler.cancelled(self, packet.id, problem)
+            else:
+                handler.unwanted(self, packet.cancel.step, problem)
+        elif kind == "hello":
+            self._greet(packet.hello)
+        elif kind is None or kind == "chunk":
+            raise DataLossError("a message of no known kind")
+        elif not packet.id:
+            raise DataLossError(f"a call of kind {kind} has no number")
+        else:
+            self.last_call = packet.id
+            try:
+                if handler.called(self, packet):
+                    return True
+            except GraphvmError as error:
+                self.refuse(packet.id, error, self._task)
+            decoder.forget()
+        return False
 
     def _greet(self, hello: Hello) -> None:
         if hello.protocol != PROTOCOL:
@@ -402,7 +447,7 @@ class Link:
             error: why.
             tell: tell the other side too.
         """
-        error = error or CancelledError("the connection was closed")
+        error = copied(error or CancelledError("the connection was closed"))
         with self._lock:
             if self.error is not None:
                 return
@@ -415,15 +460,16 @@ class Link:
             self._urgent.append(packet.SerializeToString())
         self._out.put(self)
         self.greeted.set()
-        # gRPC's objects keep files open as long as they live
+        # gRPC's objects keep files open as long as they live, and chunks memory
         self._incoming = iter(())
+        self.decoder = Decoder(0)
         on_closed, self.on_closed = self.on_closed, lambda: None
         try:
             self._threads.start(self._part, on_closed, tell)
         except RuntimeError:
             on_closed()
         for answer in calls:
-            answer.finish(None, error)
+            answer.finish(None, copied(error))
         self._handler.lost(self, error)
 
     def _part(self, on_closed: Callable[[], None], told: bool) -> None:

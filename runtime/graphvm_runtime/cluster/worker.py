@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from graphvm_runtime.cluster.codec import as_known
+from graphvm_runtime.cluster.codec import as_known, copied
 from graphvm_runtime.cluster.rendezvous import Channels, Route
 from graphvm_runtime.cluster.state import (
     Began,
@@ -332,7 +332,7 @@ class LocalWorker:
     def cancel(self, run: Run, error: GraphvmError) -> None:
         """Stops a run that was started."""
         if run.call is not None:
-            run.call.cancel(error)
+            run.call.cancel(copied(error))
 
     def drop(self, run: Run, error: GraphvmError) -> None:
         """Drops what came for a step that will never begin here."""
@@ -378,13 +378,13 @@ class LocalWorker:
             cancels = [r.cancel for r in self._running.values()]
         for cancel in cancels:
             if cancel is not None:
-                cancel.cancel(error)
+                cancel.cancel(copied(error))
 
     def _decide(self, event: TaskEvent) -> None:
         with self._lock:
             stops = self._handle(event)
         for cancel, error in stops:
-            cancel.cancel(error)
+            cancel.cancel(copied(error))
 
     def _handle(self, event: TaskEvent) -> list[tuple[Cancellation, GraphvmError]]:
         """Does what the state says; what must be done without the lock is given back."""

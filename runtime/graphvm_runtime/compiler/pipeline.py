@@ -27,7 +27,7 @@ from graphvm_runtime.compiler.passes.raise_ import RaiseControlFlow
 from graphvm_runtime.compiler.passes.simplify import Simplify
 from graphvm_runtime.compiler.passes.streams import NameStreams
 from graphvm_runtime.compiler.request import Request
-from graphvm_runtime.errors import GraphvmError, PassError
+from graphvm_runtime.errors import GraphError, GraphvmError, PassError
 from graphvm_runtime.ir.graph import Graph
 
 
@@ -116,7 +116,13 @@ def configured(pipeline: Pipeline) -> Pipeline:
         from graphvm_runtime.ir.verify import verify
 
         hooks.append(lambda number, name, graph: verify(graph))
-    left_out = frozenset(p[1:] for p in config.PASSES.get().split(",") if p.startswith("-"))
+    left_out = frozenset(p[1:] for p in config.PASSES.get().split(",") if p)
+    known = {each.name for each in (*ALWAYS, *OPTIMISING)}
+    if left_out - known:
+        raise GraphError(
+            f"GRAPHVM_PASSES names no pass {min(left_out - known)!r}",
+            do="passes are " + ", ".join(sorted(known)),
+        )
     return replace(pipeline, hooks=tuple(hooks), left_out=pipeline.left_out | left_out)
 
 

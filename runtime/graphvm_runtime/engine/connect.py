@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphvm_runtime import config
+from graphvm_runtime.cluster.addresses import addresses_of, check
 from graphvm_runtime.engine.session import Session
 from graphvm_runtime.errors import InvalidArgumentError
 
@@ -21,10 +22,14 @@ def connect(target: str = "", options: Any = None) -> Session:
             for those tasks itself, and runs what is placed on none of them.
 
     Raises:
-        InvalidArgumentError: it is no target.
+        InvalidArgumentError: it is no target, or the cluster is malformed.
     """
     cluster = getattr(options, "cluster_def", None)
-    jobs = {job.name: dict(job.tasks) for job in cluster.job} if cluster is not None else {}
+    jobs = (
+        addresses_of({job.name: dict(job.tasks) for job in cluster.job})
+        if cluster is not None
+        else {}
+    )
     if target in ("", "local"):
         return _planning(jobs, options) if jobs else Session()
     scheme, found, address = target.partition("://")
@@ -32,6 +37,7 @@ def connect(target: str = "", options: Any = None) -> Session:
         raise InvalidArgumentError(
             f"{target!r} is no target", do="write grpc://host:port, or nothing for this process"
         )
+    check(address)
     # grpc is loaded only where a cluster is used
     from graphvm_runtime.engine.remote import RemoteSession
 

@@ -28,7 +28,9 @@ from graphvm_runtime.compiler.passes.partition import Share, partition
 from graphvm_runtime.compiler.passes.place import Place
 from graphvm_runtime.compiler.pipeline import Pipeline
 from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.compiler.values import handed_out
 from graphvm_runtime.device_spec import DeviceSpec, parsed
+from graphvm_runtime.engine.dropped import close_later
 from graphvm_runtime.engine.session import Plan, Session
 from graphvm_runtime.errors import (
     CancelledError,
@@ -107,6 +109,10 @@ class MasterSession(Session):
     def list_devices(self) -> list[str]:
         """Full names of the devices of the cluster."""
         return list(map(str, self.devices))
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):
+            close_later(self)
 
     def close(self) -> None:
         """Cancels what runs; lets the workers forget the session."""
@@ -310,7 +316,7 @@ class _Step:
                 self._grace.cancel()
         if self._error is not None:
             raise self._error
-        return [self._values[i] for i in range(fetches)]
+        return [handed_out(self._values[i], False) for i in range(fetches)]
 
     def stop(self, error: GraphvmError) -> None:
         """Ends the step with this error."""

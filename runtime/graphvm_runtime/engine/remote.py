@@ -13,6 +13,8 @@ from graphvm_runtime.cluster.hub import SESSION, Keys, dial
 from graphvm_runtime.cluster.threads import Threads
 from graphvm_runtime.cluster.transport import PROTOCOL, Answer, Handler, Limits, Link
 from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.compiler.values import handed_out
+from graphvm_runtime.engine.dropped import close_later
 from graphvm_runtime.engine.session import Plan, Session
 from graphvm_runtime.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Function, Node
@@ -90,6 +92,10 @@ class RemoteSession(Session):
         _, answer = self.link().call(build)
         return list(answer.result()[0].text)
 
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True) and getattr(self, "_link", None) is not None:
+            close_later(self)
+
     def close(self) -> None:
         """Ends the session at the server."""
         super().close()
@@ -148,7 +154,7 @@ class RemotePlan(Plan):
         reply, values = answer.result()
         if trace is not None:
             trace.spans.extend(spans_of(reply.span))
-        return values
+        return [handed_out(v, False) for v in values]
 
     def direct(self) -> None:
         """None: it always needs the server."""

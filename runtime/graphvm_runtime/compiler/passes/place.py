@@ -11,7 +11,7 @@ Bodies are placed once for each way in which they are used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -95,7 +95,8 @@ def _no_device(node: Node, devices: Sequence[DeviceSpec]) -> InvalidArgumentErro
     )
 
 
-_Key = tuple[str, tuple[DeviceSpec | None, ...], DeviceSpec, tuple[DeviceSpec | None, ...]]
+_Places = tuple[DeviceSpec | None, ...]
+_Key = tuple[str, _Places, _Places, DeviceSpec, _Places]
 
 
 class _Placer:
@@ -106,11 +107,30 @@ class _Placer:
         self.given = library
         self.library: dict[str, Function] = {}
         self._made: dict[_Key, tuple[str, _Body]] = {}
+        self._links: dict[str, list[list[int]]] = {}
+
+    def links(self, name: str) -> list[list[int]]:
+        """What of a function must be in one place: numbers of parameters, results from -1 down."""
+        found = self._links.get(name)
+        if found is not None:
+            return found
+        self._links[name] = []  # for a function that calls itself
+        function = self.given[name]
+        body = _Body(self, function.body.nodes, {}, self.place.default, lambda name: None,
+                     frozenset())  # fmt: skip
+        groups: dict[str, list[int]] = {}
+        ends = [*enumerate(function.params), *((~i, e) for i, e in enumerate(function.results))]
+        for number, end in ends:
+            if body._held(end) and body.by_name[end.node].op.name != "FakeParam":
+                groups.setdefault(body._root(body._key(end)), []).append(number)
+        found = self._links[name] = [g for g in groups.values() if len(g) > 1]
+        return found
 
     def function(
         self,
         name: str,
-        params: tuple[DeviceSpec | None, ...],
+        params: _Places,
+        results: _Places,
         default: DeviceSpec,
         outer: Callable[[str], DeviceSpec | None],
     ) -> tuple[str, _Body]:
@@ -119,18 +139,20 @@ class _Placer:
         Args:
             name: of the function.
             params: where resource and list parameters are, as far as that is known.
+            results: where lists are wanted that it gives.
             default: where its nodes go that nothing draws elsewhere.
             outer: where nodes of the graph around it are, for colocation.
         """
         function = self.given[name]
         inside = function.body.by_name
         away = tuple(outer(t) for t in _classes(function.body.nodes) if t not in inside)
-        key = name, params, default, away
+        key = name, params, results, default, away
         found = self._made.get(key)
         if found is not None:
             return found
         places = {p.node: where for p, where in zip(function.params, params, strict=True) if where}
         body = _Body(self, function.body.nodes, places, default, outer, frozenset())
+        body.give(zip(function.results, results, strict=True))
         fresh, count = name, 0
         taken = {n for n, _ in self._made.values()}
         while fresh in taken:
@@ -184,7 +206,14 @@ class _Body:
         self.members: dict[str, list[str]] = {}
         self.known: dict[str, DeviceSpec | None] = {}
         self.asking: set[str] = set()
+        self.wanted: dict[str, DeviceSpec] = {}  # where lists go that the function gives
         self._join()
+
+    def give(self, results: Iterable[tuple[Endpoint, DeviceSpec | None]]) -> None:
+        """Lets lists be where the caller of the function wants them."""
+        for end, device in results:
+            if device is not None and self.by_name[end.node].op.name != "FakeParam":
+                self.wanted[self._root(self._key(end))] = device
 
     # -- groups ----------------------------------------------------------------------------
 
@@ -227,23 +256,23 @@ class _Body:
                         self._unite(token, node.name)
                     else:
                         self._unite(f"@{token}", node.name)
-            elif node.op.name in LOOPS:
-                for i, end in held:
-                    self._unite(self._key(end), f"{node.name}:{i}")
             else:
-                self._join_passed(node, held)
+                if node.op.name in LOOPS:
+                    for i, end in held:
+                        self._unite(self._key(end), f"{node.name}:{i}")
+                self._join_passed(node)
 
-    def _join_passed(self, node: Node, held: Sequence[tuple[int, Endpoint]]) -> None:
-        """Joins a resource that a branch or call gives back with the one that went in."""
+    def _join_passed(self, node: Node) -> None:
+        """Joins what bodies bring together: what went in with what it is given back as."""
         skip = 1 if node.op.name in BRANCHES else 0
-        at = {i - skip: end for i, end in held}
-        for ref in node.functions():
-            function = self.placer.given[ref.name]
-            params = {p: i for i, p in enumerate(function.params)}
-            for index, end in enumerate(function.results):
-                position = params.get(_origin(function, end))
-                if position in at and self._held(Endpoint(node.name, index)):
-                    self._unite(self._key(at[position]), f"{node.name}:{index}")
+        for key in body_keys(node):
+            for group in self.placer.links(body_ref(node, key).name):
+                keys = [
+                    self._key(node.inputs[i + skip]) if i >= 0 else f"{node.name}:{~i}"
+                    for i in group
+                ]
+                for other in keys[1:]:
+                    self._unite(keys[0], other)
 
     # -- places ----------------------------------------------------------------------------
 
@@ -255,7 +284,10 @@ class _Body:
         if root in self.asking:  # a circle: nothing in it says where
             return self.default
         self.asking.add(root)
-        found = self._decide(self.members.get(root, [root]))
+        members = self.members.get(root, [root])
+        found = self.wanted.get(root)
+        if found is None or any(m in self.params for m in members):
+            found = self._decide(members)
         self.asking.discard(root)
         self.known[root] = found
         return found
@@ -385,7 +417,7 @@ class _Body:
             found = body._of_collected(members or [body._key(result)])
             if found is not None:
                 return found
-        return None
+        return self.placer.place.resolved(region)
 
     def _placed_body(self, node: Node, attr: str, lists: bool) -> tuple[str, _Body]:
         """A body of a region, placed for where its resources are, and lists if that is known."""
@@ -396,9 +428,14 @@ class _Body:
             else None
             for e in node.inputs[skip:]
         )
-        return self.placer.function(
-            body_ref(node, attr).name, params, self._region_home(node), self._colocated
+        name = body_ref(node, attr).name
+        results = tuple(
+            self.where(f"{node.name}:{i}")
+            if lists and attr != "cond" and self._type(Endpoint(node.name, i)) is variant
+            else None
+            for i in range(len(self.placer.given[name].results))
         )
+        return self.placer.function(name, params, results, self._region_home(node), self._colocated)
 
     # -- the outcome -----------------------------------------------------------------------
 
@@ -439,11 +476,3 @@ def _with_order_of_constants(nodes: Sequence[Node]) -> Sequence[Node]:
         if any(e.node in late for e in n.inputs) else n
         for n in nodes
     ]  # fmt: skip
-
-
-def _origin(function: Function, end: Endpoint) -> Endpoint:
-    """Where a value comes from that was only handed on."""
-    by_name = function.body.by_name
-    while by_name[end.node].op.name in _HANDED_ON:
-        end = by_name[end.node].inputs[end.index]
-    return end

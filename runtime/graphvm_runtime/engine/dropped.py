@@ -1,0 +1,29 @@
+"""Sessions that nobody holds any more: they are closed as if somebody had."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Protocol
+
+
+class Closable(Protocol):
+    """What can be closed."""
+
+    def close(self) -> None:
+        """Ends it."""
+
+
+def close_later(session: Closable) -> None:
+    """Closes a session on a thread of its own.
+
+    Garbage may be collected anywhere, even where a lock is held that closing takes.
+    """
+    # none starts when the interpreter ends, and then the process lets go of everything
+    with contextlib.suppress(Exception):
+        threading.Thread(target=_close, args=(session,), name="graphvm-drop", daemon=True).start()
+
+
+def _close(session: Closable) -> None:
+    with contextlib.suppress(Exception):
+        session.close()
