@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError, Message
@@ -78,7 +78,10 @@ def _worker(given: argparse.Namespace) -> int:
         given.job,
         given.task,
         Safety(given.insecure, Keys(*given.tls) if given.tls else None, frozenset(given.allow)),
-        Limits(given.max_bytes or usual.value, given.max_nodes or usual.nodes),
+        Limits(
+            usual.value if given.max_bytes is None else given.max_bytes,
+            usual.nodes if given.max_nodes is None else given.max_nodes,
+        ),
     )
     server.start()
 
@@ -97,15 +100,15 @@ def _worker(given: argparse.Namespace) -> int:
     return 0
 
 
-def _cluster(text: str) -> dict[str, list[str] | dict[int, str]]:
-    if not text.lstrip().startswith("{"):
+def _cluster(text: str) -> dict[str, Any]:
+    if not text.lstrip().startswith(("{", "[")):
         try:
             text = Path(text).read_text(encoding="utf-8")
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise InvalidArgumentError(f"the cluster cannot be read: {error}") from error
     try:
         cluster = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidArgumentError(
             f"the cluster is no JSON: {error}",
             do='write it like {"worker": ["localhost:2222", "localhost:2223"]}',
@@ -113,11 +116,8 @@ def _cluster(text: str) -> dict[str, list[str] | dict[int, str]]:
     if not isinstance(cluster, dict):
         raise InvalidArgumentError("the cluster must be an object: job -> list of addresses")
     # the whole of TF_CONFIG will do
-    inner = cluster.get("cluster", cluster)
-    return {
-        job: {int(k): v for k, v in tasks.items()} if isinstance(tasks, dict) else list(tasks)
-        for job, tasks in inner.items()
-    }
+    inner = cluster.get("cluster")
+    return inner if isinstance(inner, dict) else cluster
 
 
 def _add_inspect(parser: argparse.ArgumentParser) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import grpc
 
 import graphvm_runtime.kernels  # noqa: F401  # a worker runs all ops
+from graphvm_runtime.cluster.addresses import addresses_of, is_local, taken, to_bind
 from graphvm_runtime.cluster.codec import Encoder, fill_spans
 from graphvm_runtime.cluster.graphs import received, unpacked
 from graphvm_runtime.cluster.hub import Hub, Keys, options
@@ -29,6 +30,7 @@ from graphvm_runtime.errors import (
     UnavailableError,
 )  # fmt: skip
 from graphvm_runtime.ir.graph import Node, endpoint
+from graphvm_runtime.ops.registry import known
 from graphvm_runtime.protos.worker_pb2 import (
     GetStatusRequest,
     GetStatusResponse,
@@ -44,14 +46,6 @@ _STREAMS = 512  # open at a time
 def task_name(job: str, index: int) -> str:
     """The full name of a task."""
     return f"/job:{job}/replica:0/task:{index}"
-
-
-def is_local(address: str) -> bool:
-    """Whether only processes of this machine can reach an address."""
-    if address.startswith("unix:"):
-        return True
-    host = address.rpartition(":")[0].strip("[]")
-    return host == "localhost" or host == "::1" or host.startswith("127.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +74,8 @@ class Server:
         limits: what it takes from others.
 
     Raises:
-        InvalidArgumentError: the cluster has no such task.
+        InvalidArgumentError: the cluster has no such task, or is malformed; an op that is to be
+            allowed does not exist.
         PermissionDeniedError: the address can be reached from elsewhere, and neither TLS nor
             `insecure` was asked for.
         UnavailableError: the address is taken.
@@ -94,6 +89,7 @@ class Server:
         safety: Safety | None = None,
         limits: Limits | None = None,
     ) -> None:
+        cluster = addresses_of(cluster)
         address = cluster.get(job, {}).get(task)
         if address is None:
             raise InvalidArgumentError(
@@ -102,12 +98,21 @@ class Server:
             )
         self.safety = safety or Safety()
         self.limits = limits or Limits()
+        unknown = [op for op in sorted(self.safety.allowed) if not known(op)]
+        if unknown:
+            raise InvalidArgumentError(
+                f"no op has the name {unknown[0]!r}, which is to be allowed",
+                do="allow ops by their names, such as SaveV2 RestoreV2",
+            )
         if not (is_local(address) or self.safety.insecure or self.safety.keys):
             raise PermissionDeniedError(
                 f"{address} can be reached from other machines, and whoever reaches this task can "
                 "run programs on it",
                 do="listen on localhost, give files for TLS, or say --insecure",
             )
+        bound = [address] if address.startswith("unix:") else to_bind(address)
+        keys = self.safety.keys
+        credentials = None if keys is None else keys.of_server()
         self.name = task_name(job, task)
         self._threads = Threads(f"graphvm-{job}-{task}")
         self.resources = ResourceManager()
@@ -121,7 +126,7 @@ class Server:
             options=options(self.limits),
             maximum_concurrent_rpcs=_STREAMS,
         )
-        self.address = self._listen(face, address)
+        self.address = self._listen(face, address, bound, credentials)
         addresses[self.name] = self.address
         self.hub = Hub(self.name, addresses, handler, self._threads, self.limits, self.safety.keys)
         handler.hub = self.hub
@@ -175,27 +180,27 @@ class Server:
         self._threads.shutdown()
         self._ended.set()
 
-    def _listen(self, face: grpc.Server, address: str) -> str:
+    @staticmethod
+    def _listen(
+        face: grpc.Server,
+        address: str,
+        bound: list[str],
+        credentials: grpc.ServerCredentials | None,
+    ) -> str:
         """Binds the address; gives it with its port, which may have been 0."""
-        bound = address
-        if not is_local(address):
-            bound = "[::]:" + address.rpartition(":")[2]
-        reason = "no port"
         try:
-            if self.safety.keys is None:
-                port = face.add_insecure_port(bound)
-            else:
-                port = face.add_secure_port(bound, self.safety.keys.of_server())
+            for each in bound:
+                if credentials is None:
+                    port = face.add_insecure_port(each)
+                else:
+                    port = face.add_secure_port(each, credentials)
+                if not port:
+                    raise taken(address, "no port")
         except RuntimeError as error:
-            port, reason = 0, str(error)
-        if not port:
-            self._threads.shutdown()
-            raise UnavailableError(
-                f"cannot listen on {address}: {reason}", do="see who has that port, or take another"
-            )
+            raise taken(address, str(error)) from error
         if address.startswith("unix:"):
             return address
-        return f"{address.rpartition(':')[0]}:{port}"
+        return f"{address.rpartition(':')[0]}:{bound[0].rpartition(':')[2]}"
 
     def _status(self, request: GetStatusRequest, context: Any) -> GetStatusResponse:
         with self._lock:
@@ -389,16 +394,6 @@ class _Client(Handler):
 
 def _nothing(reply: Reply, encoder: Encoder) -> None:
     """An answer that says no more than that all is well."""
-
-
-def addresses_of(
-    cluster: Mapping[str, Collection[str] | Mapping[int, str]],
-) -> dict[str, dict[int, str]]:
-    """A cluster with its tasks by number, from lists or mappings of addresses."""
-    return {
-        job: dict(tasks) if isinstance(tasks, Mapping) else dict(enumerate(tasks))
-        for job, tasks in cluster.items()
-    }
 
 
 __all__ = ["Keys", "Limits", "Safety", "Server", "addresses_of", "is_local", "task_name"]

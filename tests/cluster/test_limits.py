@@ -88,6 +88,47 @@ def test_a_value_above_the_limit_fails_its_own_step(
     assert eventually(lambda: cluster.status(1).steps == 0)
 
 
+def test_a_task_that_goes_gives_each_step_an_error_of_its_own() -> None:
+    cluster = ServersCluster(2)
+    names = ("alpha", "beta", "gamma")
+    errors: dict[str, Any] = {}
+
+    def run(name: str) -> None:
+        graph = tf.Graph()
+        with graph.as_default():
+            n = tf.placeholder(tf.int32, [])
+
+            def body(i: Any, y: Any) -> Any:
+                with tf.device(SECOND):
+                    half = tf.multiply(y, 0.5, name=name)
+                with tf.device(FIRST):
+                    return i + 1, half + 1.0
+
+            with tf.device(FIRST):
+                end = tf.while_loop(lambda i, y: i < n, body, (tf.constant(0), tf.constant(0.0)))[1]
+        with cluster.session(graph) as session:
+            session.run(end, {n: 2})
+            try:
+                session.run(end, {n: 10**9})
+            except tf.errors.OpError as error:
+                errors[name] = error
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in names]
+    try:
+        for thread in threads:
+            thread.start()
+        assert eventually(lambda: cluster.status(1).steps == len(names))
+        cluster.servers[1].stop()
+        for thread in threads:
+            thread.join(30)
+    finally:
+        cluster.close()
+    assert set(errors) == set(names)
+    for name, error in errors.items():
+        assert isinstance(error, tf.errors.UnavailableError)
+        assert not [n for n in names if n != name and n in str(error)]
+
+
 def test_a_constant_above_the_limit_fails_what_uses_it(cluster: ServersCluster) -> None:
     graph = tf.Graph()
     with graph.as_default(), tf.device(SECOND):

@@ -10,7 +10,7 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
@@ -32,6 +32,7 @@ from graphvm_runtime.errors import (
     DataLossError,
     GraphvmError,
     InternalError,
+    InvalidArgumentError,
     UnavailableError,
 )  # fmt: skip
 from graphvm_runtime.protos.worker_pb2 import Hello, Packet, Reply
@@ -57,6 +58,15 @@ class Limits:
     connect: float = 10.0
     keepalive: float = 2.0
     answer: float = 5.0
+
+    def __post_init__(self) -> None:
+        """Raises InvalidArgumentError for a limit that lets nothing through."""
+        for field in fields(self):
+            number = getattr(self, field.name)
+            if not number > 0:
+                raise InvalidArgumentError(
+                    f"the limit {field.name!r} is {number}, and must be above 0"
+                )
 
 
 Build: TypeAlias = Callable[[Encoder], Packet]

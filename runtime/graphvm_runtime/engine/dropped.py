@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from typing import Protocol
 
@@ -19,7 +20,8 @@ def close_later(session: Closable) -> None:
 
     Garbage may be collected anywhere, even where a lock is held that closing takes.
     """
-    # none starts when the interpreter ends, and then the process lets go of everything
+    if sys.is_finalizing():  # no thread starts any more, and the process lets go of everything
+        return
     with contextlib.suppress(Exception):
         threading.Thread(target=_close, args=(session,), name="graphvm-drop", daemon=True).start()
 
