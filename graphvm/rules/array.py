@@ -64,6 +64,10 @@ def _expand_dims(site: Site, g: Tensor) -> Cotangents:
     return reshape(g, shape_of(site.inputs[0])), None
 
 
+def _reverse(site: Site, g: Tensor) -> Cotangents:
+    return node("ReverseV2", (g, site.inputs[1])), None
+
+
 def _select(site: Site, g: Tensor) -> Cotangents:
     condition, zeros = site.inputs[0], zeros_like(g)
     _, x, y = site.wanted
@@ -119,6 +123,7 @@ TABLE: Mapping[str, Rule] = {
     "Transpose": Linear(_transpose, [0]),
     "Tile": Linear(_tile, [0]),
     "BroadcastTo": Linear(_broadcast_to, [0]),
+    "ReverseV2": Linear(_reverse, [0]),
     "Select": Linear(_select, [1, 2], _apply_select),
     "SelectV2": Linear(_select_v2, [1, 2], _apply_select),
 }

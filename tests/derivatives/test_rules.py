@@ -105,6 +105,8 @@ CASES = [
     Case("Transpose", (real(2, 3, 4), np.array([2, 0, 1], I32))),
     Case("Tile", (real(2, 3), np.array([2, 1], I32))),
     Case("BroadcastTo", (real(2, 1), np.array([4, 2, 3], I32))),
+    Case("ReverseV2", (real(2, 3), np.array([-1, 0], I32))),
+    Case("ReverseV2", (real(2, 3), np.array([0], I32))),
     Case("Select", (np.array([True, False, True]), real(3), real(3))),
     Case("Select", (np.array([True, False, True]), real(3, 2), real(3, 2))),
     Case("SelectV2", (np.array([True, False, True]), real(2, 1), real(3))),

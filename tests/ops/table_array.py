@@ -198,6 +198,23 @@ def _unpack(value: Any, num: int, axis: int = 0) -> Any:
     return out[0] if num == 1 else out
 
 
+def _reversals(dtype: DType) -> Iterable[Sample]:
+    for axes in (ints(0), ints(-1, 0), ints(), np.array([1], np.int64)):
+        yield given(numbers(dtype, 2, 3), axes)
+    yield given(numbers(dtype), ints())
+    yield given(numbers(dtype, 0, 2), ints(0, 1))
+
+
+def _reverse(x: Any, axis: Any) -> Any:
+    turned = {a % x.ndim for a in axis.tolist()}
+    out = np.empty(x.shape, object)
+    for at in positions(x.shape):
+        out[tuple(x.shape[i] - 1 - p if i in turned else p for i, p in enumerate(at))] = objects(x)[
+            at
+        ]
+    return out
+
+
 def _constants(dtype: DType) -> Iterable[Sample]:
     for shape in ((2, 3), (), (0,)):
         yield given(value=numbers(dtype, *shape), dtype=dtype)
@@ -286,6 +303,13 @@ RESHAPING = (
             Wrong(given(X23, ints(0)), r"1 entries .*\(C1\)", "axes don't match"),
             Wrong(given(X23, ints(0, 0)), r"no permutation .*\(C1\)", "repeated axis"),
             Wrong(given(X23, ints(0, 2)), r"axis 2 .*\(C1\)", "axis 2"),
+        ),
+    ),
+    Row(
+        "ReverseV2", _reversals, _reverse, types=TYPES,
+        wrong=(
+            Wrong(given(X23, ints(2)), r"axis 2 .*\(C1\)", "axis 2"),
+            Wrong(given(X23, ints(1, -1)), r"twice .*\(C2\)", "named twice"),
         ),
     ),
 )  # fmt: skip

@@ -21,7 +21,7 @@ from graphvm_runtime.errors import ShapeError
 
 __all__ = [
     "broadcast_to", "expand_dims", "identity", "identity_n", "invert_permutation", "rank",
-    "reshape", "shape", "shape_n", "size", "squeeze", "stop_gradient", "transpose",
+    "reshape", "reverse", "shape", "shape_n", "size", "squeeze", "stop_gradient", "transpose",
 ]  # fmt: skip
 
 
@@ -308,3 +308,22 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
     Source: TF op `InvertPermutation`.
     """
     return output("InvertPermutation", (x,), None, name)
+
+
+def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
+    """The tensor with the order of elements turned round along some axes.
+
+    Args:
+        tensor: numbers, bool or string, any shape.
+        axis: the axes, a vector of int32 or int64; negative ones count from the end.
+        name: name of the operation.
+
+    Returns:
+        Same type and shape as `tensor`.
+
+    Raises:
+        ShapeError: an axis is outside the rank or named twice.
+
+    Source: TF op `ReverseV2`.
+    """
+    return output("ReverseV2", (tensor, axis), None, name)

@@ -430,6 +430,22 @@ def _inverted(x: Array) -> Any:
 plain("InvertPermutation", _inverted)
 
 
+def _reversed(x: Array, axis: Array) -> Any:
+    rank = x.ndim
+    axes = _listed(axis)
+    for each in axes:
+        if not -rank <= each < rank:
+            raise InvalidArgumentError(f"axis {each} is outside the rank {rank}")
+    turned = {each % rank for each in axes}
+    if len(turned) != len(axes):
+        raise InvalidArgumentError(f"an axis is named twice in {axes}")
+    back, forth = slice(None, None, -1), slice(None)
+    return x[(*(back if i in turned else forth for i in range(rank)), ...)] if turned else x
+
+
+plain("ReverseV2", _reversed, aliases=(0,))
+
+
 @kernel("FakeParam")
 def _fake_param(node: Node) -> Kernel:
     dtype, shape = node.attrs["dtype"], node.attrs["shape"]

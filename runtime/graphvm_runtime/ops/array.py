@@ -10,9 +10,11 @@ from graphvm_runtime.dtypes import (
     FLOATS,
     INDICES,
     INTEGERS,
+    NUMBERS,
     bool_,
     int16,
     int32,
+    string,
 )  # fmt: skip
 from graphvm_runtime.ops.registry import (
     ShapeContext,
@@ -521,3 +523,31 @@ define("BroadcastGradientArgs", "s0: T, s1: T -> r0: T, r1: T", {"T": INDEX},
        shape=lambda ctx: ((None,), (None,)))  # fmt: skip
 define("InvertPermutation", "x: T -> y: T", {"T": INDEX}, shape=_vector,
        constraints=["C1: x is a vector"])  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------ turning round
+
+
+def _reverse(ctx: ShapeContext) -> Sequence[Shape]:
+    shape = ctx.shapes[0]
+    with_rank(ctx, 1, 1, 1)
+    axes = ctx.integers(1)
+    if shape is not None and axes is not None:
+        seen = [normalized(axis, len(shape), 1) for axis in axes]
+        if len(set(seen)) != len(seen):
+            raise refused(f"an axis is named twice in {list(axes)}", 2)
+    return (shape,)
+
+
+def _reverse_value(ctx: ShapeContext) -> Value | None:
+    value, axes = ctx.resolver.value(0), ctx.integers(1)
+    if not isinstance(value, tuple) or axes is None:
+        return None
+    return value[::-1] if axes else value
+
+
+define("ReverseV2", "tensor: T, axis: Tidx -> output: T",
+       {"Tidx": INDEX, "T": types(*NUMBERS, bool_, string)}, shape=_reverse,
+       value=_reverse_value,
+       constraints=["C1: axis is a vector of axes within the rank",
+                    "C2: no axis is named twice"])  # fmt: skip
