@@ -412,17 +412,25 @@ def apply(
         DTypeError: an input has, or cannot have, the type that the op takes.
         ShapeError: shapes of the inputs do not fit.
     """
-    for value in inputs:
-        if type(value) is not Tensor:
-            break
-    else:
-        graph = graph_of(inputs) if inputs else get_default_graph()
-        return graph.add_node(op, inputs, attrs or {}, name or op)
+    graph = _graph_if_ready(inputs)
+    if graph is not None:
+        return graph.add_node(op, inputs, attrs, name or op)
     if len(inputs) == 2 and not attrs:
         made = _beside_number(op, inputs, name or op)
         if made is not None:
             return made
     return _applied(lookup(op), inputs, dict(attrs or {}), name or op)
+
+
+def _graph_if_ready(inputs: Sequence[Any]) -> Graph | None:
+    """The graph of a new operation where all inputs are tensors already, otherwise None."""
+    default = get_default_graph()
+    elsewhere = False
+    for value in inputs:
+        if type(value) is not Tensor:
+            return None
+        elsewhere = elsewhere or value.graph is not default
+    return graph_of(inputs) if elsewhere else default
 
 
 def _beside_number(op: str, inputs: Sequence[Any], name: str) -> Operation | None:
@@ -465,6 +473,9 @@ def output(
     name: str | None = None,
 ) -> Tensor:
     """Output 0 of `apply`."""
+    graph = _graph_if_ready(inputs)
+    if graph is not None:
+        return graph.add_tensor(op, inputs, attrs, name or op)
     return apply(op, inputs, attrs, name).outputs[0]
 
 

@@ -19,7 +19,9 @@ class Elements:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._nodes: list[Node] = []
-        self._ops: list[Operation | None] = []  # views, made when first asked for
+        # Views, made when first asked for; where nothing but the only output of a node was asked
+        # for yet, that tensor.
+        self._views: list[Operation | Tensor | None] = []
         self._at: dict[str, int] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -37,13 +39,23 @@ class Elements:
         return self._nodes[self._at[name]]
 
     def _view(self, at: int) -> Operation:
-        op = self._ops[at]
-        if op is None:
+        view = self._views[at]
+        if not isinstance(view, Operation):
             with self._lock:
-                op = self._ops[at]
-                if op is None:
-                    op = self._ops[at] = Operation(self, self._nodes[at])
-        return op
+                view = self._views[at]
+                if not isinstance(view, Operation):
+                    view = self._views[at] = Operation(self, self._nodes[at], view)
+        return view
+
+    def outputs_of(self, op: Operation) -> tuple[Tensor, ...]:
+        """The outputs of one of its operations."""
+        with self._lock:
+            if op._tensors is None:
+                node = op._node
+                op._tensors = tuple(
+                    [Tensor(self, t, Endpoint(node.name, i)) for i, t in enumerate(node.outputs)]
+                )
+            return op._tensors
 
     def get_operations(self) -> list[Operation]:
         """All operations in the order in which they were made."""
@@ -59,7 +71,17 @@ class Elements:
 
     def tensor_at(self, end: Endpoint) -> Tensor:
         """The tensor that an endpoint of the IR names."""
-        return self._view(self._at[end.node]).outputs[end.index]
+        at = self._at[end.node]
+        view = self._views[at]
+        if view is None:
+            with self._lock:
+                types = self._nodes[at].outputs
+                view = self._views[at]
+                if view is None and len(types) == 1 and end.index == 0:
+                    view = self._views[at] = Tensor(self, types[0], end)
+        if isinstance(view, Tensor) and end.index == 0:
+            return view
+        return self._view(at).outputs[end.index]
 
     def get_operation_by_name(self, name: str) -> Operation:
         """The operation of that name.

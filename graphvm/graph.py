@@ -165,22 +165,49 @@ class Graph(Elements, Scoped, CollectionStore, Library):
             GraphError: an attribute or the name does not, or an input is of another graph.
             FinalizedError: the graph is closed.
         """
+        return self._view(self._add(op, inputs, attrs, name, control_inputs))
+
+    def add_tensor(
+        self,
+        op: str | OpDef,
+        inputs: Sequence[Tensor | Sequence[Tensor]],
+        attrs: Attrs | None = None,
+        name: str | None = None,
+    ) -> Tensor:
+        """Makes a node as `add_node` does, and gives its first output."""
+        at = self._add(op, inputs, attrs, name, ())
+        view = self._views[at]
+        return view if isinstance(view, Tensor) else self._view(at).outputs[0]
+
+    def _add(
+        self,
+        op: str | OpDef,
+        inputs: Sequence[Tensor | Sequence[Tensor]],
+        attrs: Attrs | None,
+        name: str | None,
+        control_inputs: Iterable[Any],
+    ) -> int:
+        """Makes a node; where it lies in the graph."""
         source = user_source()
         declared = lookup(op) if isinstance(op, str) else op
         flat: list[Tensor] = []
+        ends: list[Endpoint] = []
+        # Types are shared objects, so their identities say it all.
+        key: list[Any] = [declared]
         single = True
         for item in inputs:
             if isinstance(item, Tensor):
-                flat.append(item if item.graph is self else self._adopted(item))
+                if item.graph is not self:
+                    item = self._adopted(item)
+                flat.append(item)
+                ends.append(item.endpoint)
+                key.append(id(item.type))
             else:
                 single = False
-                flat.extend([t if t.graph is self else self._adopted(t) for t in item])
-        ends = tuple([t.endpoint for t in flat])
-        known = None
-        if single and not attrs:
-            # Types are shared objects, so their identities say it all.
-            key = (declared, *[id(t.type) for t in flat])
-            known = self._known.get(key)
+                here = [t if t.graph is self else self._adopted(t) for t in item]
+                flat.extend(here)
+                ends.extend([t.endpoint for t in here])
+        known = self._known.get(tuple(key)) if single and not attrs else None
         if known is None:
             try:
                 known = self._typed(declared, inputs, flat, ends, attrs)
@@ -194,7 +221,9 @@ class Graph(Elements, Scoped, CollectionStore, Library):
             after = self._after(ends, control_inputs, scopes)
         device = ANY
         if scopes.devices or scopes.colocation or scopes.container or scopes.overrides:
-            draft = Node(name or declared.name, declared, ends, after, full, outputs, ANY, source)
+            draft = Node(
+                name or declared.name, declared, tuple(ends), after, full, outputs, ANY, source
+            )
             full, device = self._placed(draft, scopes)
         with self._lock:
             try:
@@ -204,14 +233,17 @@ class Graph(Elements, Scoped, CollectionStore, Library):
             except GraphvmError as error:
                 error.located("", source_text(source))
                 raise
-            node = _new(Node, (final, declared, ends, after, full, outputs, device, source))
-            view = Operation(self, node)
-            self._at[final] = len(self._nodes)
+            node = _new(Node, (final, declared, tuple(ends), after, full, outputs, device, source))
+            at = len(self._nodes)
+            self._at[final] = at
             self._nodes.append(node)
-            self._ops.append(view)
+            view = None
+            if len(outputs) == 1:
+                view = Tensor(self, outputs[0], _new(Endpoint, (final, 0)))
+            self._views.append(view)
         if scopes.controls:
             scopes.saw(final)
-        return view
+        return at
 
     def _typed(
         self,
@@ -330,7 +362,7 @@ class Graph(Elements, Scoped, CollectionStore, Library):
                 device = entry.merged(device)
             else:
                 draft = draft.changed(device=device)
-                device = as_device(entry(Operation(self, draft)))
+                device = as_device(entry(Operation(self, draft)._draft()))
         return device
 
     @contextmanager
@@ -384,7 +416,7 @@ class Graph(Elements, Scoped, CollectionStore, Library):
                 raise GraphError(f"the graph has an operation {taken!r} already")
             self._names.mark_all(names)
             self._nodes.extend(new)
-            self._ops.extend([None] * len(new))
+            self._views.extend([None] * len(new))
             at.update(names)
 
     def create_op(
@@ -450,7 +482,6 @@ class Graph(Elements, Scoped, CollectionStore, Library):
             index = tensor.value_index
             self._types.keep(tensor.type)
             outputs[index] = tensor.type = self._types.shared(TensorType(tensor.type.dtype, shape))
-            tensor._shape = None
             tensor.op._node = self._nodes[self._at[node.name]] = node.changed(outputs=outputs)
             # what was worked out from the less precise shape is worked out again
             self._resolution.forget()
@@ -529,7 +560,7 @@ class Graph(Elements, Scoped, CollectionStore, Library):
         return message
 
 
-_new = tuple.__new__  # what Node(...) comes down to, without the call in between
+_new = tuple.__new__  # what Node(...) and Endpoint(...) come down to, without the call in between
 
 
 def _types(groups: Iterable[Any]) -> list[list[DType]]:

@@ -24,32 +24,45 @@ class Tensor:
 
     Attributes:
         graph: the graph that it is in.
-        op: the operation that makes it.
-        value_index: which output it is.
         endpoint: what names it in the IR.
         type: element type and static shape.
 
     Source: `tf.Tensor` in graph mode.
     """
 
-    __slots__ = ("__weakref__", "_shape", "endpoint", "graph", "op", "type", "value_index")
+    # The operation is looked up, not kept: graphs have many tensors, and the garbage collector
+    # walks all that they hold.
+    __slots__ = ("__weakref__", "_draft", "endpoint", "graph", "type")
 
     # NumPy leaves `array + tensor` to the tensor.
     __array_priority__: ClassVar[int] = 100
 
-    def __init__(self, op: Operation, index: int, type_: TensorType, end: Endpoint) -> None:
-        self.op = op
+    def __init__(
+        self, graph: Any, type_: TensorType, end: Endpoint, draft: Operation | None = None
+    ) -> None:
         # a Graph of graphvm.graph, which stands on this file
-        self.graph: Any = op.graph
-        self.value_index = index
+        self.graph: Any = graph
         self.type = type_
         self.endpoint = end
-        self._shape: TensorShape | None = None
+        self._draft = draft  # the operation where it is not in the graph
+
+    @property
+    def op(self) -> Operation:
+        """The operation that makes it."""
+        if self._draft is not None:
+            return self._draft
+        made: Operation = self.graph.operation_named(self.endpoint[0])
+        return made
+
+    @property
+    def value_index(self) -> int:
+        """Which output of the operation it is."""
+        return self.endpoint[1]
 
     @property
     def name(self) -> str:
         """`node:index`."""
-        return f"{self.op._node.name}:{self.value_index}"
+        return f"{self.endpoint.node}:{self.endpoint.index}"
 
     @property
     def dtype(self) -> DType:
@@ -59,9 +72,7 @@ class Tensor:
     @property
     def shape(self) -> TensorShape:
         """Static shape."""
-        if self._shape is None:
-            self._shape = TensorShape.of(self.type.shape)
-        return self._shape
+        return TensorShape.of(self.type.shape)
 
     def get_shape(self) -> TensorShape:
         """Static shape."""
@@ -100,13 +111,6 @@ class Tensor:
 
     def __str__(self) -> str:
         return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both are one object, as in TensorFlow 1."""
-        return self is other
 
     def __copy__(self) -> Tensor:
         return self
@@ -192,9 +196,6 @@ class Tensor:
         def __getitem__(self, key: Any) -> Tensor: ...
 
 
-_new = tuple.__new__  # what Endpoint(...) comes down to, without the call in between
-
-
 class Operation:
     """One node of a graph, with the tensors that it makes.
 
@@ -203,23 +204,26 @@ class Operation:
 
     __slots__ = ("__weakref__", "_node", "_tensors", "graph")
 
-    def __init__(self, graph: Any, node: Node) -> None:
+    def __init__(self, graph: Any, node: Node, first: Tensor | None = None) -> None:
+        """A view of `node`; `first` stands for its first output already, in a graph."""
         self.graph = graph
         self._node = node
-        types = node.outputs
-        # Most nodes have one output: no list is kept for it, graphs have many nodes.
-        self._tensors: Tensor | list[Tensor]
-        if len(types) == 1:
-            self._tensors = Tensor(self, 0, types[0], _new(Endpoint, (node.name, 0)))
-        else:
-            name = node.name
-            self._tensors = [Tensor(self, i, t, Endpoint(name, i)) for i, t in enumerate(types)]
+        self._tensors: tuple[Tensor, ...] | None = (first,) if first is not None else None
+
+    def _draft(self) -> Operation:
+        """Itself, looked at before its node is in the graph."""
+        outputs = enumerate(self._node.outputs)
+        name = self._node.name
+        self._tensors = tuple(Tensor(self.graph, t, Endpoint(name, i), self) for i, t in outputs)
+        return self
 
     @property
     def outputs(self) -> list[Tensor]:
         """Tensors that it makes."""
         tensors = self._tensors
-        return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+        if tensors is None:
+            tensors = self.graph.outputs_of(self)
+        return list(tensors)
 
     @property
     def name(self) -> str:

@@ -141,7 +141,7 @@ def test_shapes_are_checked_while_building() -> None:
 
 
 def test_python_cannot_look_into_a_tensor() -> None:
-    x = tf.placeholder(tf.float32, [2])
+    x: Any = tf.placeholder(tf.float32, [2])
     for look in (bool, list, len, float, int, np.asarray):
         with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="'Placeholder:0'"):
             look(x)
@@ -155,7 +155,8 @@ def test_another_type_may_take_over() -> None:
         def __radd__(self, tensor: Any) -> str:
             return f"other + {tensor.name}"
 
-    assert tf.placeholder(tf.float32, name="x") + Other() == "other + x:0"
+    made: Any = tf.placeholder(tf.float32, name="x") + Other()
+    assert made == "other + x:0"
 
 
 def test_plus_joins_strings() -> None:
