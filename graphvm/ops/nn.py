@@ -7,8 +7,28 @@ from typing import Any
 
 from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
 from graphvm.graph import Tensor
+from graphvm.ops.activation import (
+    crelu,
+    elu,
+    leaky_relu,
+    relu6,
+    selu,
+)
 from graphvm.ops.arguments import either
 from graphvm.ops.array import reshape, shape, stop_gradient, subscript, transpose, where_v2
+from graphvm.ops.convolution import (
+    avg_pool,
+    avg_pool2d,
+    conv2d,
+    conv2d_backprop_filter,
+    conv2d_backprop_input,
+    conv2d_transpose,
+    depthwise_conv2d,
+    depthwise_conv2d_native,
+    max_pool,
+    max_pool2d,
+    separable_conv2d,
+)
 from graphvm.ops.math import cast, equal, range, sigmoid, tanh
 from graphvm.source import here
 from graphvm_runtime import dtypes
@@ -16,7 +36,10 @@ from graphvm_runtime.errors import GraphError, ShapeError
 from graphvm_runtime.shapes import is_compatible, normalized_axis, shape_text
 
 __all__ = [
-    "bias_add", "l2_loss", "log_softmax", "relu", "sigmoid", "softmax",
+    "avg_pool", "avg_pool2d", "bias_add", "conv2d", "conv2d_backprop_filter",
+    "conv2d_backprop_input", "conv2d_transpose", "crelu", "depthwise_conv2d",
+    "depthwise_conv2d_native", "elu", "l2_loss", "leaky_relu", "log_softmax", "max_pool",
+    "max_pool2d", "relu", "relu6", "selu", "separable_conv2d", "sigmoid", "softmax",
     "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2",
     "sparse_softmax_cross_entropy_with_logits", "tanh",
 ]  # fmt: skip

@@ -1,8 +1,10 @@
 """How each op is differentiated: one table a family."""
 
 from graphvm.rules import (
+    activations,
     array,
     control_flow,
+    conv,
     data_flow,
     functional,
     internal,
@@ -11,6 +13,7 @@ from graphvm.rules import (
     logging,
     math,
     nn,
+    pool,
     random,
     reductions,
     slicing,
@@ -22,8 +25,10 @@ from graphvm.rules import (
 from graphvm.rules.registry import Rules
 
 RULES = Rules(
+    activations.TABLE,
     array.TABLE,
     control_flow.TABLE,
+    conv.TABLE,
     data_flow.TABLE,
     functional.TABLE,
     internal.TABLE,
@@ -32,6 +37,7 @@ RULES = Rules(
     logging.TABLE,
     math.TABLE,
     nn.TABLE,
+    pool.TABLE,
     random.TABLE,
     reductions.TABLE,
     slicing.TABLE,

@@ -282,6 +282,7 @@ class Bilinear:
         first: `first(site, g)` gives the cotangent of the first input.
         second: likewise of the second.
         apply: the op on other inputs, `apply(site, x, y)`.
+        places: which inputs the two are, where there are more.
     """
 
     def __init__(
@@ -289,28 +290,38 @@ class Bilinear:
         first: Callable[[Site, Tensor], Tensor],
         second: Callable[[Site, Tensor], Tensor],
         apply: Callable[[Site, Tensor, Tensor], Tensor] | None = None,
+        places: tuple[int, int] = (0, 1),
     ) -> None:
         self.first = first
         self.second = second
-        self.apply = apply or (lambda site, x, y: again(site, (x, y))[0])
+        self.apply = apply or self._again
+        self.places = places
+
+    def _again(self, site: Site, x: Tensor, y: Tensor) -> Tensor:
+        inputs = list(site.inputs)
+        inputs[self.places[0]], inputs[self.places[1]] = x, y
+        return again(site, inputs)[0]
 
     def pull(self, site: Site, cotangents: Cotangents, transform: Transform) -> Cotangents:
         """See `Rule`."""
         g = dense(cotangents[0])
-        first, second = site.wanted
-        return (
-            self.first(site, g) if first else None,
-            self.second(site, g) if second else None,
-        )
+        first, second = self.places
+        out: list[Cotangent] = [None] * len(site.wanted)
+        if site.wanted[first]:
+            out[first] = self.first(site, g)
+        if site.wanted[second]:
+            out[second] = self.second(site, g)
+        return out
 
     def push(self, site: Site, tangents: Tangents, transform: Transform) -> Tangents:
         """See `Rule`."""
-        dx, dy = tangents
+        first, second = self.places
+        dx, dy = tangents[first], tangents[second]
         terms = []
         if dx is not None:
-            terms.append(self.apply(site, dx, site.inputs[1]))
+            terms.append(self.apply(site, dx, site.inputs[second]))
         if dy is not None:
-            terms.append(self.apply(site, site.inputs[0], dy))
+            terms.append(self.apply(site, site.inputs[first], dy))
         return [add(terms)] if terms else [None]
 
 

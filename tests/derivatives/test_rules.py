@@ -16,6 +16,7 @@ from graphvm.rules.registry import NotDifferentiable
 from graphvm_runtime import dtypes
 from graphvm_runtime.ops import names
 from tests.derivatives.checks import checked
+from tests.derivatives.windows import convolution_cases, pool_cases
 
 _RNG = np.random.default_rng(7)
 
@@ -138,6 +139,15 @@ CASES = [
     Case("BiasAdd", (real(2, 3, 2, 1), real(3)), {"data_format": b"NCHW"}),
     Case("BiasAddGrad", (real(2, 4, 3),)),
     Case("BiasAddGrad", (real(2, 3, 2, 1),), {"data_format": b"NCHW"}),
+    *(
+        Case(op, (real(2, 3, low=-3.0, high=7.0),)) for op in ("LeakyRelu", "Relu6", "Elu", "Selu")
+    ),
+    *(
+        Case(op, (real(2, 3), apart(2, 3) * 8 - 7))
+        for op in ("LeakyReluGrad", "Relu6Grad", "EluGrad", "SeluGrad")
+    ),
+    *(Case(*case) for case in convolution_cases(real)),
+    *(Case(*case) for case in pool_cases(apart, real)),
     # its rule is the derivative where labels are probabilities
     Case("SoftmaxCrossEntropyWithLogits", (real(2, 3), np.array([[0.2, 0.3, 0.5], [0, 0, 1.0]])),
          outputs=(0, 1), by=(0,)),

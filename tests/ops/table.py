@@ -8,6 +8,7 @@ from graphvm_runtime.dtypes import DType
 from tests.ops import (
     table_array,
     table_array_cutting,
+    table_conv,
     table_math,
     table_math_reduction,
     table_nn,
@@ -17,7 +18,8 @@ from tests.ops.rows import Row, Sample
 
 ROWS: dict[str, Row] = {}
 for _family in (
-    table_math, table_math_reduction, table_array, table_array_cutting, table_nn, table_state,
+    table_math, table_math_reduction, table_array, table_array_cutting, table_conv, table_nn,
+    table_state,
 ):  # fmt: skip
     for _row in _family.ROWS:
         assert _row.op not in ROWS, f"{_row.op} has two rows"

@@ -1,14 +1,17 @@
 """The NumPy kernels, by TensorFlow's families."""
 
 from graphvm_runtime.kernels import (
+    activations,
     array,
     control_flow,
+    conv,
     data_flow,
     io,
     list,
     logging,
     math,
     nn,
+    pool,
     random,
     state,
     string,
@@ -20,8 +23,10 @@ from graphvm_runtime.kernels.registry import Kernel, has_kernel, kernel, made
 
 __all__ = [
     "Kernel",
+    "activations",
     "array",
     "control_flow",
+    "conv",
     "data_flow",
     "has_kernel",
     "io",
@@ -31,6 +36,7 @@ __all__ = [
     "made",
     "math",
     "nn",
+    "pool",
     "random",
     "state",
     "string",

@@ -1,8 +1,10 @@
 """The instruction set: every op's declaration, by TensorFlow's families."""
 
 from graphvm_runtime.ops import (
+    activations,
     array,
     control_flow,
+    conv,
     data_flow,
     functional,
     internal,
@@ -11,6 +13,7 @@ from graphvm_runtime.ops import (
     logging,
     math,
     nn,
+    pool,
     random,
     state,
     string,
@@ -41,8 +44,10 @@ __all__ = [
     "OpDef",
     "ShapeContext",
     "Value",
+    "activations",
     "array",
     "control_flow",
+    "conv",
     "data_flow",
     "define",
     "functional",
@@ -55,6 +60,7 @@ __all__ = [
     "math",
     "names",
     "nn",
+    "pool",
     "random",
     "state",
     "string",

@@ -1,0 +1,52 @@
+"""Derivatives of convolutions: each of the three ops is bilinear, and the others are its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from graphvm.graph import Tensor
+from graphvm.rules.nodes import node, shape_of
+from graphvm.rules.registry import Bilinear, Rule, Site
+
+
+def _attrs(site: Site) -> dict[str, Any]:
+    return {k: v for k, v in site.node.attrs.items() if k in site.node.op.attrs and k != "T"}
+
+
+def _family(forward: str, to_input: str, to_filter: str) -> dict[str, Rule]:
+    def by_input(site: Site, image: Tensor, kernel: Tensor, g: Tensor) -> Tensor:
+        return node(to_input, (shape_of(image), kernel, g), _attrs(site))
+
+    def by_filter(site: Site, image: Tensor, kernel: Tensor, g: Tensor) -> Tensor:
+        return node(to_filter, (image, shape_of(kernel), g), _attrs(site))
+
+    def again(site: Site, image: Tensor, kernel: Tensor) -> Tensor:
+        return node(forward, (image, kernel), _attrs(site))
+
+    return {
+        forward: Bilinear(
+            lambda s, g: by_input(s, s.inputs[0], s.inputs[1], g),
+            lambda s, g: by_filter(s, s.inputs[0], s.inputs[1], g),
+        ),
+        to_input: Bilinear(
+            lambda s, g: by_filter(s, g, s.inputs[1], s.inputs[2]),
+            lambda s, g: again(s, g, s.inputs[1]),
+            places=(1, 2),
+        ),
+        to_filter: Bilinear(
+            lambda s, g: by_input(s, s.inputs[0], g, s.inputs[2]),
+            lambda s, g: again(s, s.inputs[0], g),
+            places=(0, 2),
+        ),
+    }
+
+
+TABLE: Mapping[str, Rule] = {
+    **_family("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
+    **_family(
+        "DepthwiseConv2dNative",
+        "DepthwiseConv2dNativeBackpropInput",
+        "DepthwiseConv2dNativeBackpropFilter",
+    ),
+}

@@ -1,0 +1,94 @@
+"""Kernels of rectifiers with a slope, a limit or an exponential below zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphvm_runtime.dtypes import Array
+from graphvm_runtime.errors import InvalidArgumentError
+from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.kernels.precision import widened
+from graphvm_runtime.kernels.registry import kernel
+
+# with these the mean and variance of normal numbers stay as they are
+SELU_SCALE = 1.0507009873554805
+SELU_SCALE_ALPHA = 1.7580993408473768
+
+
+def _of_type(value: float, like: Array) -> Any:
+    return like.dtype.type(value)
+
+
+def _same(function: Callable[[Array, Array], Any]) -> Callable[[Array, Array], Any]:
+    """The function of two arrays after a check that they have one shape."""
+
+    def call(gradients: Array, other: Array) -> Any:
+        if gradients.shape != other.shape:
+            raise InvalidArgumentError(
+                f"a gradient of shape {list(gradients.shape)} for a shape {list(other.shape)}"
+            )
+        return function(gradients, other)
+
+    return call
+
+
+@kernel("LeakyRelu")
+def _leaky(node: Node) -> Callable[..., Any]:
+    alpha: float = node.attrs["alpha"]
+    return widened(lambda x: np.where(x > 0, x, x * _of_type(alpha, x)), node.attrs["T"].numpy)
+
+
+@kernel("LeakyReluGrad")
+def _leaky_grad(node: Node) -> Callable[..., Any]:
+    alpha: float = node.attrs["alpha"]
+    return widened(
+        _same(lambda g, x: np.where(x > 0, g, g * _of_type(alpha, g))), node.attrs["T"].numpy
+    )
+
+
+@kernel("Relu6")
+def _relu6(node: Node) -> Callable[..., Any]:
+    zero, six = node.attrs["T"].numpy.type(0), node.attrs["T"].numpy.type(6)
+    return lambda x: np.minimum(np.maximum(x, zero), six)
+
+
+@kernel("Relu6Grad")
+def _relu6_grad(node: Node) -> Callable[..., Any]:
+    zero, six = node.attrs["T"].numpy.type(0), node.attrs["T"].numpy.type(6)
+    return _same(lambda g, x: np.where((x > zero) & (x < six), g, zero))
+
+
+@kernel("Elu")
+def _elu(node: Node) -> Callable[..., Any]:
+    return widened(
+        lambda x: np.where(x < 0, np.expm1(np.minimum(x, _of_type(0, x))), x),
+        node.attrs["T"].numpy,
+    )
+
+
+@kernel("EluGrad")
+def _elu_grad(node: Node) -> Callable[..., Any]:
+    return widened(
+        _same(lambda g, y: np.where(y < 0, g * (y + _of_type(1, y)), g)), node.attrs["T"].numpy
+    )
+
+
+@kernel("Selu")
+def _selu(node: Node) -> Callable[..., Any]:
+    def call(x: Array) -> Any:
+        below = _of_type(SELU_SCALE_ALPHA, x) * np.expm1(np.minimum(x, _of_type(0, x)))
+        return np.where(x < 0, below, _of_type(SELU_SCALE, x) * x)
+
+    return widened(call, node.attrs["T"].numpy)
+
+
+@kernel("SeluGrad")
+def _selu_grad(node: Node) -> Callable[..., Any]:
+    def call(g: Array, y: Array) -> Any:
+        below = g * (y + _of_type(SELU_SCALE_ALPHA, y))
+        return np.where(y < 0, below, g * _of_type(SELU_SCALE, g))
+
+    return widened(_same(call), node.attrs["T"].numpy)
