@@ -110,7 +110,8 @@ def test_only_blocking_kernels_have_a_form_that_does_not_wait(name: str) -> None
 
 
 def declared(name: str, signature: str, **attrs: object) -> OpDef:
-    return define(name, signature, attrs, shape=unchanged)  # type: ignore[arg-type]  # AttrDefs
+    define(name, signature, attrs, shape=unchanged)  # type: ignore[arg-type]  # AttrDefs
+    return lookup(name)
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from graphvm_runtime.errors import GraphError
 
@@ -15,8 +15,7 @@ _PART = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceSpec:
+class DeviceSpec(NamedTuple):
     """A partial device name, `/job:worker/replica:0/task:1/device:CPU:0`.
 
     Source: `tf.DeviceSpec`.
@@ -55,7 +54,7 @@ class DeviceSpec:
 
     def task_only(self) -> DeviceSpec:
         """The process that this device is in."""
-        return replace(self, device_type=None, device_index=None)
+        return self._replace(device_type=None, device_index=None)
 
     def __str__(self) -> str:
         text = ""

@@ -46,7 +46,9 @@ from graphvm_runtime.ops.registry import (
     AttrDef,
     Effects,
     ShapeContext,
+    at_once,
     boolean,
+    define,
     function_attr,
     integer,
     list_of,
@@ -57,9 +59,6 @@ from graphvm_runtime.ops.registry import (
     type_list,
     types,
 )  # fmt: skip
-from graphvm_runtime.ops.registry import (
-    define as op,
-)
 from graphvm_runtime.shapes import is_compatible
 
 __all__ = [
@@ -68,6 +67,8 @@ __all__ = [
     "int64", "integer", "kernel", "list_of", "op", "real", "resource", "shape_attr", "string",
     "tensor_attr", "text", "type_list", "types", "uint8", "uint16", "uint32", "uint64", "variant",
 ]  # fmt: skip
+
+op = at_once(define)
 
 
 def kernel(*ops: str) -> Callable[[Maker], Maker]:

@@ -40,6 +40,13 @@ except TypeError as error:
     assert "Cube" in str(error), error
 else:
     raise AssertionError("an int was taken")
+try:
+    register.op("Mistaken", "x: flaot -> y: float", shape=lambda ctx: [ctx.shapes[0]])
+except Exception as error:
+    assert "flaot" in str(error), error
+else:
+    raise AssertionError("a type that does not exist was taken")
+register.op("Mistaken", "x: float -> y: float", shape=lambda ctx: [ctx.shapes[0]])  # mended
 register.op("Careless", "x: float -> y: float", shape=lambda ctx: [ctx.shapes[0]])
 register.kernel("Careless")(lambda node: lambda x: x.astype(np.float64))
 register.op("Broken", "x: float -> y: float", shape=lambda ctx: [ctx.shapes[0]])

@@ -6,11 +6,12 @@ A declaration says what an op *is*. What computes it is in `kernels/`, how it is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntFlag
+from functools import wraps
 from types import MappingProxyType
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Protocol, TypeAlias
 
 import numpy as np
 
@@ -55,8 +56,7 @@ READS = Effects.STATEFUL | Effects.READS
 REQUIRED: Final = object()  # default of an attribute that must be given
 
 
-@dataclass(frozen=True, slots=True)
-class Arg:
+class Arg(NamedTuple):
     """One declared input or output.
 
     Exactly one of `dtype`, `type_attr`, `list_attr` is set; `number_attr` repeats the first two.
@@ -84,8 +84,7 @@ class Arg:
         return (dtype,) * (attrs[self.number_attr] if self.number_attr else 1)
 
 
-@dataclass(frozen=True, slots=True)
-class AttrDef:
+class AttrDef(NamedTuple):
     """One declared attribute.
 
     Attributes:
@@ -324,6 +323,8 @@ class OpDef:
 
 
 _OPS: dict[str, OpDef] = {}
+# Declared, and not looked at yet: a program uses few of the ops, and starts sooner so.
+_WAITING: dict[str, Callable[[], OpDef]] = {}
 
 
 def lookup(name: str) -> OpDef:
@@ -334,18 +335,23 @@ def lookup(name: str) -> OpDef:
     """
     found = _OPS.get(name)
     if found is None:
-        raise GraphError(f"no op is called {name!r}", do="register it, or check the name of the op")
+        declared = _WAITING.get(name)
+        if declared is None:
+            raise GraphError(
+                f"no op is called {name!r}", do="register it, or check the name of the op"
+            )
+        found = _OPS.setdefault(name, declared())  # two threads get the same one
     return found
 
 
 def known(name: str) -> bool:
     """Whether an op of that name is declared."""
-    return name in _OPS
+    return name in _WAITING
 
 
 def names() -> list[str]:
     """Names of all declared ops, sorted."""
-    return sorted(_OPS)
+    return sorted(_WAITING)
 
 
 def define(
@@ -359,9 +365,9 @@ def define(
     effects: Effects = PURE,
     commutative: bool = False,
     forwards: bool = False,
-    constraints: Iterable[str] = (),
+    constraints: Collection[str] = (),
     doc: str = "",
-) -> OpDef:
+) -> None:
     """Declares an op.
 
     Args:
@@ -382,29 +388,51 @@ def define(
     Raises:
         GraphError: the name is taken.
     """
-    if name in _OPS:
+    if name in _WAITING:
         raise GraphError(f"op {name!r} is declared already")
-    takes, _, gives = signature.partition("->")
-    declared = MappingProxyType(dict(attrs or {}))
-    op = OpDef(
-        name=name,
-        inputs=_args(takes, declared),
-        outputs=_args(gives, declared),
-        attrs=declared,
-        shape=shape,
-        value=value,
-        handle=handle,
-        effects=effects,
-        commutative=commutative,
-        forwards=forwards,
-        internal=name.startswith("_"),
-        constraints=tuple(constraints),
-        doc=doc,
-        is_stateful=bool(effects & Effects.STATEFUL),
-        is_blocking=bool(effects & Effects.BLOCKING),
-    )
-    _OPS[name] = op
-    return op
+
+    def declared() -> OpDef:
+        takes, _, gives = signature.partition("->")
+        kinds = MappingProxyType(dict(attrs or {}))
+        return OpDef(
+            name=name,
+            inputs=_args(takes, kinds),
+            outputs=_args(gives, kinds),
+            attrs=kinds,
+            shape=shape,
+            value=value,
+            handle=handle,
+            effects=effects,
+            commutative=commutative,
+            forwards=forwards,
+            internal=name.startswith("_"),
+            constraints=tuple(constraints),
+            doc=doc,
+            is_stateful=bool(effects & Effects.STATEFUL),
+            is_blocking=bool(effects & Effects.BLOCKING),
+        )
+
+    _WAITING[name] = declared
+
+
+P = ParamSpec("P")
+
+
+def at_once(
+    declare: Callable[Concatenate[str, P], None],
+) -> Callable[Concatenate[str, P], OpDef]:
+    """`define` for those who wait for its errors: a wrong declaration is refused at once."""
+
+    @wraps(declare)
+    def looked_at(name: str, /, *args: P.args, **options: P.kwargs) -> OpDef:
+        declare(name, *args, **options)
+        try:
+            return lookup(name)
+        except Exception:
+            del _WAITING[name]
+            raise
+
+    return looked_at
 
 
 def _args(text: str, attrs: Mapping[str, AttrDef]) -> tuple[Arg, ...]:
