@@ -45,7 +45,7 @@ WITHOUT_KERNEL = {
     **dict.fromkeys(
         (
             "VariableV2", "Variable", "Assign", "AssignAdd", "AssignSub", "IsVariableInitialized",
-            "ApplyGradientDescent", "RefSwitch", "RefMerge", "RefEnter", "RefExit",
+            "ApplyGradientDescent", "CountUpTo", "RefSwitch", "RefMerge", "RefEnter", "RefExit",
             "RefNextIteration",
         ),
         DEREFERENCE,

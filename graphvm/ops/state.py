@@ -7,7 +7,7 @@ from typing import Any
 from graphvm.conversion import TensorLike, apply, output
 from graphvm.graph import Tensor
 
-__all__ = ["assign", "assign_add", "assign_sub", "is_variable_initialized"]
+__all__ = ["assign", "assign_add", "assign_sub", "count_up_to", "is_variable_initialized"]
 
 
 def assign(
@@ -92,6 +92,33 @@ def assign_sub(
     if _is_resource(ref):
         return ref.assign_sub(value, name=name)
     return _on_reference("AssignSub", ref, value, {"use_locking": bool(use_locking)}, name)
+
+
+def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
+    """Adds one to a variable that is below a limit.
+
+    Args:
+        ref: the variable, a scalar of int32 or int64.
+        limit: a Python integer.
+        name: name of the operation.
+
+    Returns:
+        The variable as it was before. Where it has reached the limit, running it is an
+        `OutOfRangeError`.
+
+    Raises:
+        DTypeError: the variable has another element type.
+        ShapeError: it is no scalar.
+
+    Source: TF ops `CountUpTo` and `ResourceCountUpTo`.
+    """
+    attrs: dict[str, Any] = {"limit": limit}
+    if _is_resource(ref):
+        attrs["T"] = ref.dtype.base
+        return output("ResourceCountUpTo", (ref.handle,), attrs, name)
+    tensor = reference_of(ref)
+    with tensor.graph.colocate_with(tensor.op):
+        return output("CountUpTo", (tensor,), attrs, name)
 
 
 def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:

@@ -115,6 +115,7 @@ TABLE: Mapping[str, Rule] = {
     "OnesLike": _SHAPES,
     "ConcatOffset": _SHAPES,
     "BroadcastGradientArgs": _SHAPES,
+    "Where": NotDifferentiable("gives integers"),
     "InvertPermutation": NotDifferentiable("of integers"),
     "Reshape": Linear(_reshape, [0]),
     "ExpandDims": Linear(_expand_dims, [0]),

@@ -197,6 +197,11 @@ def _rsqrt_grad(site: Site, g: Tensor) -> Sequence[Tensor]:
     return gy, node("RsqrtGrad", (y, g))
 
 
+def _reciprocal_grad(site: Site, g: Tensor) -> Sequence[Tensor]:
+    y, dy = conj(_x(site)), _y(site)
+    return mul(mul(mul(conj(g), constant(-2, g)), dy), y), node("ReciprocalGrad", (y, g))
+
+
 def _tanh_grad(site: Site, g: Tensor) -> Sequence[Tensor]:
     y, dy = conj(_x(site)), conj(_y(site))
     return mul(mul(mul(g, constant(-2, g)), dy), y), node("TanhGrad", (y, g))
@@ -262,7 +267,19 @@ TABLE: Mapping[str, Rule] = {
     "DivNoNan": _div("DivNoNan"),
     "FloorDiv": _STEPS,
     "FloorMod": Elementwise(1, lambda s: neg(node("FloorDiv", (_x(s), _y(s))))),
-    "Reciprocal": Elementwise(lambda s: neg(node("Square", (_out(s),)))),
+    "Reciprocal": Elementwise(
+        lambda s: neg(node("Square", (_out(s),))),
+        reverse=_by_gradient_op("ReciprocalGrad", conjugates=True),
+    ),
+    "ReciprocalGrad": Elementwise(
+        lambda s: mul(mul(constant(-2, _x(s)), _x(s)), _y(s)),
+        lambda s: neg(node("Square", (_x(s),))),
+        reverse=_reciprocal_grad,
+    ),
+    "Floor": _STEPS,
+    "Ceil": _STEPS,
+    "Rint": _STEPS,
+    "Round": _STEPS,
     "Pow": Elementwise(_pow_x, _pow_y),
     "Abs": Elementwise(
         lambda s: node("Sign", (_x(s),)), reverse=lambda s, g: (mul(g, node("Sign", (_x(s),))),)
@@ -293,6 +310,10 @@ TABLE: Mapping[str, Rule] = {
         reverse=_rsqrt_grad,
     ),
     "Exp": Elementwise(_out),
+    "Expm1": Elementwise(lambda s: node("Exp", (_x(s),))),
+    "Log1p": Elementwise(
+        lambda s: node("Reciprocal", (node("AddV2", (constant(1, _x(s)), _x(s))),))
+    ),
     "Log": Elementwise(lambda s: node("Reciprocal", (_x(s),))),
     "Sin": Elementwise(lambda s: node("Cos", (_x(s),))),
     "Cos": Elementwise(lambda s: neg(node("Sin", (_x(s),)))),
@@ -327,6 +348,7 @@ TABLE: Mapping[str, Rule] = {
     "LogicalOr": _LOGIC,
     "LogicalNot": _LOGIC,
     "All": _LOGIC,
+    "Any": _LOGIC,
     "ArgMax": NotDifferentiable("gives integers"),
     "Range": NotDifferentiable("its length depends on its inputs; as in TensorFlow"),
 }

@@ -36,6 +36,8 @@ TABLE: Mapping[str, Rule] = {
     "AssignAdd": _UPDATE,
     "AssignSub": _UPDATE,
     "AssignVariableOp": _UPDATE,
+    "CountUpTo": _UPDATE,
+    "ResourceCountUpTo": _UPDATE,
     "AssignAddVariableOp": _UPDATE,
     "AssignSubVariableOp": _UPDATE,
     "IsVariableInitialized": NotDifferentiable("gives truth values"),

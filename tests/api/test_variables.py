@@ -224,3 +224,15 @@ def test_python_cannot_iterate_over_a_variable() -> None:
     with pytest.raises(TypeError, match="iterate"):
         list(v)
     assert len({v, tf.Variable(1.0)}) == 2
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_count_up_to_stops_at_its_limit(use_resource: bool) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        n = tf.get_variable("n", initializer=np.int64(0), use_resource=use_resource)
+        counted = tf.count_up_to(n, 2)
+        session.run(tf.global_variables_initializer())
+        assert [session.run(counted), session.run(counted)] == [0, 1]
+        with pytest.raises(tf.errors.OutOfRangeError, match="limit of 2"):
+            session.run(counted)
+        assert session.run(n) == 2

@@ -54,12 +54,12 @@ class Case:
         return f"{self.op}-{'-'.join(shapes)}"
 
 
-UNARY = ["Neg", "Abs", "Sign", "Square", "Exp", "Sin", "Cos", "Tanh", "Sigmoid", "Relu",
+UNARY = ["Neg", "Abs", "Expm1", "Sign", "Square", "Exp", "Sin", "Cos", "Tanh", "Sigmoid", "Relu",
          "Softmax", "LogSoftmax", "L2Loss", "Identity"]  # fmt: skip
-POSITIVE = ["Sqrt", "Rsqrt", "Log", "Reciprocal"]
+POSITIVE = ["Sqrt", "Rsqrt", "Log", "Log1p", "Reciprocal"]
 BINARY = ["Add", "AddV2", "Sub", "Mul", "RealDiv", "DivNoNan", "Pow", "SquaredDifference",
           "Maximum", "Minimum", "FloorMod"]  # fmt: skip
-GRADS = ["SqrtGrad", "RsqrtGrad", "TanhGrad", "SigmoidGrad", "ReluGrad"]
+GRADS = ["SqrtGrad", "RsqrtGrad", "TanhGrad", "SigmoidGrad", "ReluGrad", "ReciprocalGrad"]
 I32 = np.int32
 
 AXES = [([0], False), ([-1, 0], True), ([0, 1, 2], False), ([], False), (1, True)]
@@ -108,6 +108,22 @@ CASES = [
     Case("BroadcastTo", (real(2, 1), np.array([4, 2, 3], I32))),
     Case("ReverseV2", (real(2, 3), np.array([-1, 0], I32))),
     Case("ReverseV2", (real(2, 3), np.array([0], I32))),
+    *(
+        Case(op, (real(*batch, 2, 2) + 3 * np.eye(2), *more), {"adjoint": adjoint})
+        for adjoint in (False, True)
+        for op, batch, more in [("MatrixInverse", (), ()), ("MatrixInverse", (2,), ()),
+                                ("MatrixSolve", (), (real(2, 3),)),
+                                ("MatrixSolve", (2,), (real(2, 2, 1),))]
+    ),
+    Case("MatrixDeterminant", (real(2, 2, 2) + 3 * np.eye(2),)),
+    Case("MatrixDeterminant", (real(3, 3) + 3 * np.eye(3),)),
+    Case("MatrixDiagV3", (real(2, 2), np.array(1, I32), np.array(-1, I32), np.array(-1, I32),
+                          np.float64(0.5))),
+    Case("MatrixDiagV3", (real(3, 2), np.array([-1, 1], I32), np.array(2, I32), np.array(2, I32),
+                          np.float64(0.5)), {"align": b"LEFT_RIGHT"}),
+    Case("MatrixDiagPartV3", (real(2, 3, 2), np.array([-1, 1], I32), np.float64(0.5))),
+    Case("MatrixSetDiagV3", (real(2, 3), real(2), np.array(0, I32))),
+    Case("MatrixSetDiagV3", (real(2, 3), real(2, 2), np.array([0, 1], I32))),
     Case("Select", (np.array([True, False, True]), real(3), real(3))),
     Case("Select", (np.array([True, False, True]), real(3, 2), real(3, 2))),
     Case("SelectV2", (np.array([True, False, True]), real(2, 1), real(3))),

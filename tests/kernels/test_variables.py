@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 from graphvm_runtime import dtypes
-from graphvm_runtime.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from graphvm_runtime.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OutOfRangeError,
+)
 from graphvm_runtime.kernels import made
 from graphvm_runtime.resources import Variable
 from tests.kernels.calling import Bench
@@ -245,3 +250,26 @@ def test_adam_refuses_a_gradient_of_another_shape() -> None:
     with pytest.raises(InvalidArgumentError, match=r"shape \[3\] cannot take .* \[2\]"):
         bench("ResourceApplyAdam", *held, *rates, ones(2))
     assert not any(each.busy or each.lock.locked() for each in held)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_a_counter_counts_up_to_its_limit(kind: Any) -> None:
+    bench = Bench()
+    dtype = dtypes.from_numpy(np.dtype(kind))
+    counter = bench("VarHandleOp", dtype=dtype, shape=(), shared_name=b"n")
+    with pytest.raises(NotFoundError, match="updated before it was initialised"):
+        bench("ResourceCountUpTo", counter, limit=3, T=dtype)
+    bench("AssignVariableOp", counter, kind(1), dtype=dtype)
+    seen = [bench("ResourceCountUpTo", counter, limit=3, T=dtype) for _ in range(2)]
+    assert [(type(n), int(n)) for n in seen] == [(kind, 1), (kind, 2)]
+    with pytest.raises(OutOfRangeError, match="reached the limit of 3"):
+        bench("ResourceCountUpTo", counter, limit=3, T=dtype)
+    assert counter.read() == 3
+
+
+def test_a_counter_is_one_number() -> None:
+    bench = Bench()
+    counter = bench("VarHandleOp", dtype=dtypes.int32, shape=None, shared_name=b"n")
+    bench("AssignVariableOp", counter, np.zeros(2, np.int32), dtype=dtypes.int32)
+    with pytest.raises(InvalidArgumentError, match="no scalar"):
+        bench("ResourceCountUpTo", counter, limit=3, T=dtypes.int32)

@@ -9,6 +9,7 @@ from tests.ops import (
     table_array,
     table_array_cutting,
     table_conv,
+    table_linalg,
     table_math,
     table_math_reduction,
     table_nn,
@@ -19,7 +20,7 @@ from tests.ops.rows import Row, Sample
 ROWS: dict[str, Row] = {}
 for _family in (
     table_math, table_math_reduction, table_array, table_array_cutting, table_conv, table_nn,
-    table_state,
+    table_state, table_linalg,
 ):  # fmt: skip
     for _row in _family.ROWS:
         assert _row.op not in ROWS, f"{_row.op} has two rows"

@@ -215,6 +215,17 @@ def _reverse(x: Any, axis: Any) -> Any:
     return out
 
 
+def _conditions(dtype: DType) -> Iterable[Sample]:
+    for shape in ((3, 4), (5,), (), (0, 2), (2, 0), (2, 2, 2)):
+        yield given(numbers(dtype, *shape, low=-1, high=1))
+    yield given(np.array([0, 1, 0, 2]).astype(dtype.numpy))
+
+
+def _where(x: Any) -> Any:
+    found = [at for at in positions(x.shape) if x[at]]
+    return np.array(found, object).reshape(len(found), x.ndim)
+
+
 def _constants(dtype: DType) -> Iterable[Sample]:
     for shape in ((2, 3), (), (0,)):
         yield given(value=numbers(dtype, *shape), dtype=dtype)
@@ -313,6 +324,9 @@ RESHAPING = (
         ),
     ),
 )  # fmt: skip
+SEARCHING = (
+    Row("Where", _conditions, _where, types=(*dtypes.REALS, *dtypes.COMPLEX, dtypes.bool_)),
+)
 JOINING = (
     Row(
         "ConcatV2", _parts, _concat, types=TYPES,
@@ -347,4 +361,4 @@ JOINING = (
         ),
     ),
 )  # fmt: skip
-ROWS = (*SOURCES, *ASKING, *RESHAPING, *JOINING)
+ROWS = (*SOURCES, *ASKING, *RESHAPING, *SEARCHING, *JOINING)

@@ -157,6 +157,16 @@ def exponential(x: float) -> float:
     return math.exp(x) if x < 1000 or x != x else INF
 
 
+def less_one(x: float) -> float:
+    """Exp - 1 with an infinite limit."""
+    return math.expm1(x) if x < 1000 or x != x else INF
+
+
+def whole(function: Callable[[float], int]) -> Callable[[float], float]:
+    """A rounding, of finite numbers only."""
+    return lambda x: function(x) if math.isfinite(x) else x
+
+
 def logarithm(x: float) -> float:
     """Log with an infinite limit."""
     return -INF if x == 0 else math.log(x)
@@ -205,6 +215,21 @@ ELEMENTWISE = (
     ),
     Row("Exp", unary(), each(real_or_complex(exponential, cmath.exp))),
     Row("Log", unary(0.1, 9.0), each(real_or_complex(logarithm, cmath.log)), domain=(0.2, 4.0)),
+    Row("Expm1", unary(), each(real_or_complex(less_one, lambda x: cmath.exp(x) - 1))),
+    Row(
+        "Log1p", unary(-0.9, 9.0),
+        each(real_or_complex(lambda x: -INF if x == -1 else math.log1p(x),
+                             lambda x: cmath.log(1 + x))),
+        domain=(-0.7, 4.0),
+    ),
+    Row("Floor", unary(), each(whole(math.floor))),
+    Row("Ceil", unary(), each(whole(math.ceil))),
+    Row("Rint", unary(), each(whole(round))),
+    Row(
+        "Round", unary(),
+        each(lambda x: complex(round(x.real), round(x.imag)) if isinstance(x, complex)
+             else whole(round)(x)),
+    ),
     Row("Sin", unary(), each(real_or_complex(wave(math.sin), cmath.sin))),
     Row("Cos", unary(), each(real_or_complex(wave(math.cos), cmath.cos))),
     Row("Tanh", unary(), each(real_or_complex(math.tanh, cmath.tanh))),
@@ -218,6 +243,9 @@ ELEMENTWISE = (
         "RsqrtGrad", pair(0.5, 3.0),
         each(lambda y, dy: 0.0 if dy == 0 else -0.5 * dy * conjugated(y) ** 3),
         wrong=UNEQUAL, domain=(0.5, 2.0),
+    ),
+    Row(
+        "ReciprocalGrad", pair(), each(lambda y, dy: -dy * conjugated(y) ** 2), wrong=UNEQUAL,
     ),
     Row("TanhGrad", pair(), each(lambda y, dy: dy * (1 - y * y)), wrong=UNEQUAL),
     Row(

@@ -240,6 +240,9 @@ REDUCTIONS = (
         "All", lambda dtype: reductions()(dtypes.bool_), folded(all), types=(dtypes.bool_,),
     ),
     Row(
+        "Any", lambda dtype: reductions()(dtypes.bool_), folded(any), types=(dtypes.bool_,),
+    ),
+    Row(
         "Cumprod", _cumulations, _cumprod, tolerance=_LOOSE,
         wrong=(Wrong(given(_M23, int_(2)), r"axis 2 .*\(C1\)", "axis 2 is outside the rank"),),
     ),

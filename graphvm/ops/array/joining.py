@@ -156,55 +156,60 @@ def pad(
     return output("Pad", (tensor, paddings), None, name)
 
 
-def where(condition: TensorLike, x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Elements of x where the condition holds, of y elsewhere.
+def where(
+    condition: TensorLike, x: TensorLike = None, y: TensorLike = None, name: str | None = None
+) -> Tensor:
+    """Elements of x where the condition holds, of y elsewhere; or where the condition holds.
 
     Args:
         condition: bool, of the shape of `x`, a vector that chooses along the first axis, or a
-            scalar.
+            scalar. Without `x` and `y`: bool or numbers, of any shape.
         x: any type and shape.
         y: same element type and shape.
         name: name of the operation.
 
     Returns:
-        Element type and shape of `x`.
+        Element type and shape of `x`. Without `x` and `y`: int64, shape [n, rank], the indices
+        of the n elements that are true or not zero, in row-major order.
 
     Raises:
         DTypeError: element types differ.
         ShapeError: shapes do not fit; `where_v2` broadcasts.
+        ValueError: only one of `x` and `y` is given.
 
-    Source: TF op `Select`.
+    Source: TF ops `Select` and `Where`, as `tf.where` chooses.
     """
-    return output("Select", (condition, *_hinted(x, y)), None, name)
+    return _where("Select", condition, x, y, name)
 
 
 def where_v2(
-    condition: TensorLike, x: TensorLike, y: TensorLike, name: str | None = None
+    condition: TensorLike, x: TensorLike = None, y: TensorLike = None, name: str | None = None
 ) -> Tensor:
     """Elements of x where the condition holds, of y elsewhere, with broadcasting.
 
     Args:
-        condition: bool.
+        condition: bool. Without `x` and `y`: bool or numbers.
         x: any type.
         y: same element type; all three shapes broadcast together.
         name: name of the operation.
 
     Returns:
-        Element type of `x`; the shape that all three broadcast to.
+        Element type of `x`; the shape that all three broadcast to. Without `x` and `y`: int64,
+        shape [n, rank], the indices of the n elements that are true or not zero.
 
     Raises:
         DTypeError: element types differ.
         ShapeError: shapes do not broadcast.
+        ValueError: only one of `x` and `y` is given.
 
-    Source: TF op `SelectV2`.
+    Source: TF ops `SelectV2` and `Where`, as `tf.where_v2` chooses.
     """
-    return output("SelectV2", (condition, *_hinted(x, y)), None, name)
+    return _where("SelectV2", condition, x, y, name)
 
 
-def _hinted(x: Any, y: Any) -> tuple[Any, Any]:
+def _where(op: str, condition: Any, x: Any, y: Any, name: str | None) -> Tensor:
+    if x is None and y is None:
+        return output("Where", (condition,), None, name)
     if x is None or y is None:
-        raise GraphError(
-            "where chooses between two tensors: give x and y both",
-            do="pass a tensor for each side",
-        )
-    return x, y
+        raise GraphError("where takes x and y both, or neither", do="give x and y both")
+    return output(op, (condition, x, y), None, name)

@@ -8,8 +8,8 @@ from graphvm_runtime.dtypes import variant
 from graphvm_runtime.errors import DTypeError
 
 __all__ = [
-    "abs", "conj", "cos", "exp", "log", "negative", "reciprocal", "rsqrt", "sigmoid", "sign", "sin",
-    "sqrt", "square", "tanh",
+    "abs", "ceil", "conj", "cos", "exp", "expm1", "floor", "log", "log1p", "negative",
+    "reciprocal", "rint", "round", "rsqrt", "sigmoid", "sign", "sin", "sqrt", "square", "tanh",
 ]  # fmt: skip
 
 
@@ -268,3 +268,109 @@ def tanh(x: TensorLike, name: str | None = None) -> Tensor:
     Source: TF op `Tanh`.
     """
     return output("Tanh", (x,), None, name)
+
+
+def ceil(x: TensorLike, name: str | None = None) -> Tensor:
+    """The least whole number that is not below each element.
+
+    Args:
+        x: floating, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Ceil`.
+    """
+    return output("Ceil", (x,), None, name)
+
+
+def expm1(x: TensorLike, name: str | None = None) -> Tensor:
+    """Exponential of each element, less one; exact near 0.
+
+    Args:
+        x: floating or complex, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Expm1`.
+    """
+    return output("Expm1", (x,), None, name)
+
+
+def floor(x: TensorLike, name: str | None = None) -> Tensor:
+    """The greatest whole number that is not above each element.
+
+    Args:
+        x: floating, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Floor`.
+    """
+    return output("Floor", (x,), None, name)
+
+
+def log1p(x: TensorLike, name: str | None = None) -> Tensor:
+    """Natural logarithm of one plus each element; exact near 0.
+
+    Args:
+        x: floating or complex, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Log1p`.
+    """
+    return output("Log1p", (x,), None, name)
+
+
+def rint(x: TensorLike, name: str | None = None) -> Tensor:
+    """The whole number next to each element, the even one of two.
+
+    Args:
+        x: floating, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`.
+
+    Raises:
+        DTypeError: the op does not take the element type of `x`.
+
+    Source: TF op `Rint`.
+    """
+    return output("Rint", (x,), None, name)
+
+
+def round(x: TensorLike, name: str | None = None) -> Tensor:
+    """The whole number next to each element, the even one of two.
+
+    Args:
+        x: numeric, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape as `x`; the tensor itself where it holds integers.
+
+    Source: TF op `Round`, `tf.round`.
+    """
+    tensor = convert_to_tensor(x, name="x")
+    return tensor if tensor.dtype.is_integer else output("Round", (tensor,), None, name)

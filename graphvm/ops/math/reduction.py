@@ -13,7 +13,7 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype
 
 __all__ = [
-    "argmax", "cumprod", "reduce_all", "reduce_max", "reduce_mean", "reduce_min",
+    "argmax", "cumprod", "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min",
     "reduce_prod", "reduce_sum",
 ]  # fmt: skip
 
@@ -107,6 +107,39 @@ def reduce_all(
     axis = either("axis", axis, "reduction_indices", reduction_indices)
     keep = either("keepdims", keepdims, "keep_dims", keep_dims)
     return _reduced("All", input_tensor, axis, bool(keep), name)
+
+
+def reduce_any(
+    input_tensor: TensorLike,
+    axis: TensorLike = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: TensorLike = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """Logical or over some axes.
+
+    Args:
+        input_tensor: bool, any shape.
+        axis: axes to reduce, an integer or several; None means all, [] none.
+        keepdims: keep reduced axes as length 1.
+        name: name of the operation.
+        reduction_indices: old name of `axis`.
+        keep_dims: old name of `keepdims`.
+
+    Returns:
+        Same element type as `input_tensor`; its shape without `axis`. False for an empty axis.
+
+    Raises:
+        DTypeError: the op does not take the element type.
+        ShapeError: `axis` is outside the rank.
+        ValueError: both names of an argument are given.
+
+    Source: TF op `Any`.
+    """
+    axis = either("axis", axis, "reduction_indices", reduction_indices)
+    keep = either("keepdims", keepdims, "keep_dims", keep_dims)
+    return _reduced("Any", input_tensor, axis, bool(keep), name)
 
 
 def reduce_max(

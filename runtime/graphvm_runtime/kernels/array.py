@@ -454,3 +454,6 @@ def _fake_param(node: Node) -> Kernel:
     else:
         nothing = zeros_of(dtype, tuple(d or 0 for d in shape or ()))
     return Kernel(lambda: nothing, borrowed=True)
+
+
+plain("Where", np.argwhere)

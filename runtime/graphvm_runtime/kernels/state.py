@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphvm_runtime.dtypes import Array
-from graphvm_runtime.errors import InvalidArgumentError
+from graphvm_runtime.errors import InvalidArgumentError, OutOfRangeError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
 from graphvm_runtime.resources import ResourceManager, Step, Variable
@@ -87,3 +87,23 @@ plain("VarIsInitializedOp", lambda variable: np.bool_(variable.value is not None
 def _variable_shape(node: Node) -> Callable[..., Any]:
     to = node.attrs["out_type"].numpy
     return lambda variable: np.array(variable.read().shape, to)
+
+
+@kernel("ResourceCountUpTo")
+def _count_up_to(node: Node) -> Callable[..., Any]:
+    limit, dtype = node.attrs["limit"], node.attrs["T"].numpy
+
+    def call(variable: Variable) -> Any:
+        with variable.lock:
+            value = variable.value
+            if value is None:
+                raise variable.uninitialised(updated=True)
+            if value.ndim:
+                raise InvalidArgumentError(f"the counter {variable.name!r} is no scalar")
+            if value >= limit:
+                raise OutOfRangeError(f"{variable.name!r} has reached the limit of {limit}")
+            before = dtype.type(value)
+            variable.value = before + dtype.type(1)
+            return before
+
+    return call

@@ -11,6 +11,7 @@ from graphvm_runtime.dtypes import (
     INDICES,
     INTEGERS,
     NUMBERS,
+    QUANTIZED,
     bool_,
     int16,
     int32,
@@ -551,3 +552,13 @@ define("ReverseV2", "tensor: T, axis: Tidx -> output: T",
        value=_reverse_value,
        constraints=["C1: axis is a vector of axes within the rank",
                     "C2: no axis is named twice"])  # fmt: skip
+
+
+def _where(ctx: ShapeContext) -> Sequence[Shape]:
+    shape = ctx.shapes[0]
+    return ((None, None if shape is None else len(shape)),)
+
+
+define("Where", "input: T -> index: int64",
+       {"T": types(*NUMBERS, *QUANTIZED, bool_, default=bool_)}, shape=_where,
+       doc="the indices of elements that are not zero, row by row")  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphvm_runtime.dtypes import INDICES, NUMBERS, QUANTIZED, int32
+from graphvm_runtime.dtypes import INDICES, NUMBERS, QUANTIZED, int32, int64
 from graphvm_runtime.errors import DTypeError, ShapeError
 from graphvm_runtime.ops.registry import (
     STATEFUL,
@@ -12,6 +12,7 @@ from graphvm_runtime.ops.registry import (
     Value,
     boolean,
     define,
+    integer,
     list_of,
     shape_attr,
     text,
@@ -22,6 +23,8 @@ from graphvm_runtime.shapes import Shape, TensorType, merged, shape_text
 
 T = types()
 NUMBER = types(*NUMBERS, *QUANTIZED)
+ONE = "C1: the counter is a scalar"
+COUNTER = types(int32, int64)
 FITS = "C1: the value's shape fits the variable's"
 
 
@@ -53,6 +56,20 @@ def held_behind(ctx: ShapeContext, index: int, attr: str = "dtype") -> TensorTyp
     if held.dtype.base is not dtype.base:
         raise DTypeError(f"the variable holds {held.dtype.name}, not {dtype.name} (C2)")
     return held
+
+
+def _counted(ctx: ShapeContext) -> Sequence[Shape]:
+    return _scalar(ctx.shapes[0])
+
+
+def _held_count(ctx: ShapeContext) -> Sequence[Shape]:
+    return _scalar(held_behind(ctx, 0, "T").shape)
+
+
+def _scalar(shape: Shape) -> Sequence[Shape]:
+    if shape:
+        raise refused(f"the counter is a scalar, got {shape_text(shape)}", 1)
+    return ((),)
 
 
 def _read(ctx: ShapeContext) -> Sequence[Shape]:
@@ -110,5 +127,10 @@ define("VarIsInitializedOp", "resource: resource -> is_initialized: bool", shape
 define("VariableShape", "input: resource -> output: out_type",
        {"out_type": types(*INDICES, default=int32)}, shape=_shape_of_held, value=_shape_value,
        effects=STATEFUL)  # fmt: skip
+define("CountUpTo", "ref: ref T -> output: T", {"limit": integer(), "T": COUNTER},
+       shape=_counted, effects=STATEFUL, constraints=[ONE])  # fmt: skip
+define("ResourceCountUpTo", "resource: resource -> output: T",
+       {"limit": integer(), "T": COUNTER}, shape=_held_count, effects=STATEFUL,
+       constraints=[ONE, _HELD])  # fmt: skip
 
 __all__ = ["held_behind", "named_type", "nothing"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphvm_runtime.ops.registry import ShapeContext, define, integer, text
-from graphvm_runtime.ops.shape_functions import agreed
+from graphvm_runtime.dtypes import COMPLEX, FLOATS, INTEGERS, bool_, string, variant
+from graphvm_runtime.ops.registry import ShapeContext, boolean, define, integer, text, types
+from graphvm_runtime.ops.shape_functions import agreed, unchanged
 from graphvm_runtime.shapes import Shape
 
 
@@ -18,3 +19,8 @@ def _join(ctx: ShapeContext) -> Sequence[Shape]:
 define("StringJoin", "inputs: N*string -> output: string",
        {"N": integer(minimum=0), "separator": text(b"")}, shape=_join,
        constraints=["C1: inputs that are no scalars have the same shape"])  # fmt: skip
+define("AsString", "input: T -> output: string",
+       {"T": types(*FLOATS, *INTEGERS, *COMPLEX, bool_, variant, string),
+        "precision": integer(-1), "scientific": boolean(False), "shortest": boolean(False),
+        "width": integer(-1), "fill": text(b"")},
+       shape=unchanged, doc="each element as C's printf writes it")  # fmt: skip

@@ -28,7 +28,12 @@ ufunc("Maximum", np.maximum)
 ufunc("Minimum", np.minimum)
 ufunc("Sqrt", np.sqrt)
 ufunc("Exp", np.exp)
+ufunc("Expm1", np.expm1)
 ufunc("Log", np.log)
+ufunc("Log1p", np.log1p)
+ufunc("Floor", np.floor)
+ufunc("Ceil", np.ceil)
+ufunc("Rint", np.rint)
 ufunc("Sin", np.sin)
 ufunc("Cos", np.cos)
 ufunc("Tanh", np.tanh)
@@ -99,6 +104,13 @@ def _add(node: Node) -> Kernel:
     if node.attrs["T"] is string:
         return Kernel(lambda x, y: as_strings(np.add(x, y)))
     return Kernel(np.add, expression="{0} + {1}", out=True, inplace=True)
+
+
+@kernel("Round")
+def _round(node: Node) -> Kernel:
+    if node.attrs["T"].is_integer:
+        return Kernel(lambda x: x, aliases=(0,))
+    return Kernel(np.rint, out=True, inplace=True)
 
 
 @kernel("Sign")
@@ -269,6 +281,14 @@ def _rsqrt_grad(one: Any) -> Callable[..., Any]:
     return call
 
 
+def _reciprocal_grad(one: Any) -> Callable[..., Any]:
+    def call(y: Array, dy: Array, out: Array | None = None) -> Any:
+        y = _conjugated(y)
+        return np.multiply(-dy * y, y, out=out)
+
+    return call
+
+
 def _squared_difference(one: Any) -> Callable[..., Any]:
     def call(x: Array, y: Array, out: Array | None = None) -> Any:
         difference = np.subtract(x, y, out=out)
@@ -289,7 +309,7 @@ def _filled(out: Array, value: Any) -> Array:
 for _name, _make in (
     ("Rsqrt", _rsqrt), ("Sigmoid", _sigmoid), ("SigmoidGrad", _sigmoid_grad),
     ("TanhGrad", _tanh_grad), ("SqrtGrad", _sqrt_grad), ("RsqrtGrad", _rsqrt_grad),
-    ("SquaredDifference", _squared_difference),
+    ("SquaredDifference", _squared_difference), ("ReciprocalGrad", _reciprocal_grad),
 ):  # fmt: skip
     _composed(_name, _make)
 

@@ -23,6 +23,7 @@ _multiply_up: Callable[..., Any] = np.multiply.reduce
 _maximum: Callable[..., Any] = np.maximum.reduce
 _minimum: Callable[..., Any] = np.minimum.reduce
 _every: Callable[..., Any] = np.logical_and.reduce
+_some: Callable[..., Any] = np.logical_or.reduce
 
 
 def axes_of(axes: Array) -> Any:
@@ -120,6 +121,12 @@ def _extreme(node: Node) -> Callable[..., Any]:
 def _all(node: Node) -> Callable[..., Any]:
     keep: bool = node.attrs["keep_dims"]
     return lambda x, axes: _every(x, axes_of(axes), None, None, keep)
+
+
+@kernel("Any")
+def _any(node: Node) -> Callable[..., Any]:
+    keep: bool = node.attrs["keep_dims"]
+    return lambda x, axes: _some(x, axes_of(axes), None, None, keep)
 
 
 @kernel("Cumprod")

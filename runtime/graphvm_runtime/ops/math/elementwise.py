@@ -26,6 +26,7 @@ from graphvm_runtime.ops.shape_functions import (
     agreeing,
     computed,
     fitting,
+    passed,
     pointwise,
     refused,
     unchanged,
@@ -49,11 +50,15 @@ define("Abs", UNARY, {"T": SIGNED_REALS}, shape=unchanged, value=computed(abs))
 define("Sign", UNARY, {"T": SIGNED_NUMBERS}, shape=unchanged)
 define("Reciprocal", UNARY, {"T": SIGNED_NUMBERS}, shape=unchanged)
 define("Square", UNARY, {"T": types(*NUMBERS)}, shape=unchanged, value=computed(lambda x: x * x))
-for _name in ("Sqrt", "Rsqrt", "Exp", "Log", "Sin", "Cos", "Tanh", "Sigmoid"):
+for _name in ("Sqrt", "Rsqrt", "Exp", "Expm1", "Log", "Log1p", "Sin", "Cos", "Tanh", "Sigmoid"):
     define(_name, UNARY, {"T": INEXACT}, shape=unchanged)
-for _name in ("SqrtGrad", "RsqrtGrad", "TanhGrad", "SigmoidGrad"):
+for _name in ("SqrtGrad", "RsqrtGrad", "TanhGrad", "SigmoidGrad", "ReciprocalGrad"):
     define(_name, "y: T, dy: T -> z: T", {"T": INEXACT}, shape=agreeing,
            constraints=[SAME_SHAPES])  # fmt: skip
+for _name in ("Floor", "Ceil", "Rint"):
+    define(_name, UNARY, {"T": types(*FLOATS)}, shape=unchanged)
+define("Round", UNARY, {"T": SIGNED_NUMBERS}, shape=unchanged, value=passed,
+       doc="the nearest whole number, the even one of two")  # fmt: skip
 define("LogicalNot", "x: bool -> y: bool", shape=unchanged)
 
 

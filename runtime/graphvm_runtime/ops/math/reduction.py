@@ -68,9 +68,10 @@ for _name, _types, _value in (
 ):  # fmt: skip
     define(_name, _REDUCTION, {"keep_dims": boolean(False), "T": _types, "Tidx": INDEX},
            shape=reduction, value=_value, constraints=[AXES_IN_RANK])  # fmt: skip
-define("All", "input: bool, reduction_indices: Tidx -> output: bool",
-       {"keep_dims": boolean(False), "Tidx": INDEX}, shape=reduction,
-       constraints=[AXES_IN_RANK])  # fmt: skip
+for _name in ("All", "Any"):
+    define(_name, "input: bool, reduction_indices: Tidx -> output: bool",
+           {"keep_dims": boolean(False), "Tidx": INDEX}, shape=reduction,
+           constraints=[AXES_IN_RANK])  # fmt: skip
 
 
 def _arg_max(ctx: ShapeContext) -> Sequence[Shape]:
