@@ -42,5 +42,6 @@ TABLE: Mapping[str, Rule] = {
     "AssignSubVariableOp": _UPDATE,
     "IsVariableInitialized": NotDifferentiable("gives truth values"),
     "VarIsInitializedOp": NotDifferentiable("gives truth values"),
+    "DisableCopyOnRead": NotDifferentiable("gives nothing"),
     "VariableShape": NotDifferentiable("depends on shapes only"),
 }

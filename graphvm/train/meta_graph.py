@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf import text_format
+from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.message import Message
 
 from graphvm.graph import Graph, Operation, Tensor, get_default_graph
@@ -102,6 +103,8 @@ def _write_collection(into: CollectionDef, items: Sequence[Any], scope: str | No
             proto = item.to_proto(export_scope=scope)
             if proto is not None:
                 into.bytes_list.value.append(proto.SerializeToString())
+        elif isinstance(item, AnyMessage):
+            into.any_list.value.append(item)
         elif isinstance(item, Message):
             into.bytes_list.value.append(item.SerializeToString())
         elif isinstance(item, Tensor | Operation):

@@ -57,6 +57,10 @@ class Case:
         if kind == "checkpoint":
             self._check_checkpoint()
             return
+        if kind == "saved_model":
+            for tags in sorted({tuple(run["tags"]) for run in self.spec["runs"]}):
+                self._check_saved_model(tags)
+            return
         with tf.Graph().as_default() as graph:
             if kind == "import_error":
                 assert self.spec["error"]["class"] in _classes_of_error(self._load)
@@ -105,6 +109,13 @@ class Case:
         values, _ = sess.run([fetches, run["targets"]], feeds)
         for value, d in zip(values, run["fetches"], strict=True):
             _compare(value, self.array(d), d)
+
+    def _check_saved_model(self, tags: Any) -> None:
+        with tf.Graph().as_default() as graph, tf.Session(graph=graph) as sess:
+            tf.saved_model.loader.load(sess, list(tags), str(self.path / "saved_model"))
+            for number, run in enumerate(self.spec["runs"]):
+                if tuple(run["tags"]) == tags:
+                    self._check_run(sess, number, run, {})
 
     def _check_checkpoint(self) -> None:
         reader = tf.train.load_checkpoint(str(self.path / self.spec["prefix"]))

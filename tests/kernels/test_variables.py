@@ -273,3 +273,12 @@ def test_a_counter_is_one_number() -> None:
     bench("AssignVariableOp", counter, np.zeros(2, np.int32), dtype=dtypes.int32)
     with pytest.raises(InvalidArgumentError, match="no scalar"):
         bench("ResourceCountUpTo", counter, limit=3, T=dtypes.int32)
+
+
+def test_values_read_are_safe_without_copying() -> None:
+    bench = Bench()
+    held = variable(bench, ones(2))
+    bench("DisableCopyOnRead", held)
+    read = bench("ReadVariableOp", held, dtype=dtypes.float32)
+    bench("AssignAddVariableOp", held, ones(2), dtype=dtypes.float32)
+    assert read.tolist() == [1, 1]

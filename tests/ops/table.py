@@ -13,6 +13,7 @@ from tests.ops import (
     table_math,
     table_math_reduction,
     table_nn,
+    table_regex,
     table_state,
 )
 from tests.ops.rows import Row, Sample
@@ -20,7 +21,7 @@ from tests.ops.rows import Row, Sample
 ROWS: dict[str, Row] = {}
 for _family in (
     table_math, table_math_reduction, table_array, table_array_cutting, table_conv, table_nn,
-    table_state, table_linalg,
+    table_state, table_linalg, table_regex,
 ):  # fmt: skip
     for _row in _family.ROWS:
         assert _row.op not in ROWS, f"{_row.op} has two rows"

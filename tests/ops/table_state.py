@@ -119,7 +119,8 @@ NOTED = (
     *(Row(op, tested_in=VARIABLES) for op in (
         "VarHandleOp", "ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp",
         "AssignSubVariableOp", "VarIsInitializedOp", "VariableShape", "_Reference",
-        "ResourceCountUpTo",        "ResourceApplyGradientDescent", "ResourceApplyAdam",
+        "ResourceCountUpTo", "ResourceApplyGradientDescent", "ResourceApplyAdam",
+        "DisableCopyOnRead",
     )),
     *(Row(op, tested_in=QUEUES) for op in (
         "FIFOQueueV2", "QueueEnqueueV2", "QueueDequeueV2", "QueueCloseV2", "QueueSizeV2",

@@ -55,6 +55,10 @@ def _read(node: Node) -> Kernel:
     return Kernel(Variable.read, borrowed=True, expression="{0}.read()")
 
 
+# values that are read are never written to, so there is no copying to turn off
+plain("DisableCopyOnRead", lambda variable: None)
+
+
 def kept(value: Any) -> Any:
     """The array as a variable keeps it: one that it may write, and no part of a greater one."""
     if not value.ndim:

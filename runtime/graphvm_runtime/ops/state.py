@@ -124,6 +124,7 @@ for _name in ("AssignAddVariableOp", "AssignSubVariableOp"):
            effects=STATEFUL, constraints=[FITS, _HELD])  # fmt: skip
 define("VarIsInitializedOp", "resource: resource -> is_initialized: bool", shape=scalar,
        effects=STATEFUL)  # fmt: skip
+define("DisableCopyOnRead", "resource: resource ->", shape=nothing, effects=STATEFUL)
 define("VariableShape", "input: resource -> output: out_type",
        {"out_type": types(*INDICES, default=int32)}, shape=_shape_of_held, value=_shape_value,
        effects=STATEFUL)  # fmt: skip

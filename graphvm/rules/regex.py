@@ -1,0 +1,11 @@
+"""Derivatives of regular expressions: there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graphvm.rules.registry import NotDifferentiable, Rule
+
+TABLE: Mapping[str, Rule] = dict.fromkeys(
+    ("RegexFullMatch", "StaticRegexFullMatch"), NotDifferentiable("of strings")
+)
