@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from graphvm_runtime.compiler.counting import Counter, counters
 from graphvm_runtime.compiler.program import Call, If, Invoke, Program, Strand, Subprogram, While
 from graphvm_runtime.compiler.values import handed_out, own, picked, truth
 from graphvm_runtime.dtypes import string
@@ -130,6 +131,34 @@ class _Names:
         return f"v{self.made}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """A loop's counter in plain integers, as it is being written.
+
+    Attributes:
+        name: the local variable that counts.
+        bound: another that holds the bound, or a number.
+    """
+
+    counter: Counter
+    name: str
+    bound: str
+
+    @property
+    def names(self) -> list[str]:
+        return [self.name] if self.counter.bound is not None else [self.name, self.bound]
+
+    @property
+    def in_steps_of_one(self) -> bool:
+        return self.counter.step == 1 and self.counter.sign == "<" and not self.counter.in_cond
+
+    def loop(self) -> str:
+        return f"for {self.name} in range({self.name}, {self.bound}):"
+
+    def finish(self) -> str:
+        return f"if {self.name} < {self.bound}: {self.name} = {self.bound}"
+
+
 class _Writer:
     def __init__(self, run_strands: RunStrands) -> None:
         self.lines: list[str] = []
@@ -143,6 +172,11 @@ class _Writer:
         self.functions: dict[int, str] = {}
         self.waiting: list[tuple[str, Program]] = []
         self.active: list[Program] = []
+        # what stands in place of an instruction of a loop that counts in plain integers
+        # (depth of programs, position) -> the text instead
+        self.counted: dict[tuple[int, int, int], str] = {}
+        # (depth of programs, register) -> the variable of a loop that it is written to at once
+        self.targets: dict[tuple[int, int], str] = {}
         self.instructions = 0
         self.buffers: list[TensorType] = []
         self.offsets: dict[int, int] = {}  # of each program being written: its first buffer
@@ -289,6 +323,13 @@ class _Writer:
         ins = program.code[at]
         self.instructions += 1
         if isinstance(ins, Call):
+            plain = self.counted.get((id(program), len(self.active), at))
+            if plain is not None:
+                self._free(ins.dead, local, names, protected, ins.outputs)
+                (out,) = self._outputs(ins.outputs, local, names)
+                if plain:
+                    self.line(depth, f"{out} = {plain}", ins.node)
+                return
             args = [
                 f"own({local[r]})" if i in ins.copies else local[r]
                 for i, r in enumerate(ins.inputs)
@@ -324,7 +365,7 @@ class _Writer:
 
     def _outputs(self, outputs: Sequence[int], local: dict[int, str], names: _Names) -> list[str]:
         for r in outputs:
-            local[r] = names.take()
+            local[r] = self.targets.pop((len(self.active), r), "") or names.take()
         return [local[r] for r in outputs]
 
     def _free(
@@ -427,30 +468,98 @@ class _Writer:
         body, cond = ins.body.ready, ins.cond.ready
         variables = self._outputs(ins.outputs, local, names)
         self._assign(depth, variables, args, ins.node)
-        self.line(depth, "while True:", ins.node)
-        test = names.take()
         inner = depth + 1
-        if self._inline(ins.cond, inner):
-            values = dict(zip(cond.params, variables, strict=True))
-            (pred,) = self._nested(inner, cond, values, names, keep=[*variables, test])
-            self.line(inner, f"{test} = {pred}", ins.node)
+        counts: list[_Counting] = []
+        if self._inline(ins.cond, inner) and self._inline(ins.body, inner):
+            counts = self._start_counting(depth, ins, variables, names)
+        plain = [n for c in counts for n in c.names]  # they hold Python's integers
+        keep = [*variables, *plain]
+        # a loop that does nothing but count to its end is Python's own fastest loop
+        ranges = len(counts) == 1 and len(cond.code) == 1 and counts[0].in_steps_of_one
+        if ranges:
+            self.instructions += 1
+            self.line(depth, counts[0].loop(), ins.node)
         else:
-            self.line(inner, f"{test}, = {self._out_of_line(ins.cond, variables)}", ins.node)
-        self.line(
-            inner,
-            f"if not {test}: break" if ins.scalar else f"if not truth({test}): break",
-            ins.node,
-        )
-        names.free.append(test)
+            self.line(depth, "while True:", ins.node)
+            self._test(inner, ins, counts, variables, names, keep)
         self.line(inner, "if cancel.error is not None: raise cancel.error", ins.node)
         if self._inline(ins.body, inner):
+            seen = [c for c in counts if c.counter.in_body and not c.counter.in_cond]
+            self._recount(inner, seen, variables, ins.node)
             values = dict(zip(body.params, variables, strict=True))
-            results = self._nested(inner, body, values, names, keep=variables)
-            self._assign(inner, variables, results, ins.node)
+            level = len(self.active) + 1
+            counted = {c.counter.place for c in counts}
+            for register, place in _written_last(body).items():
+                if place not in counted:
+                    self.targets[level, register] = variables[place]
+            results = self._nested(inner, body, values, names, keep)
+            others = [i for i in range(len(variables)) if i not in counted]
+            left = [variables[i] for i in others]
+            self._assign(inner, left, [results[i] for i in others], ins.node)
+            for each in counts:
+                if not ranges:
+                    self.line(inner, f"{each.name} += {each.counter.step}", ins.node)
         else:
-            left = ", ".join(variables) + ("," if len(variables) == 1 else "")
+            left = variables
             text = self._out_of_line(ins.body, variables)
-            self.line(inner, f"{left} = {text}" if variables else text, ins.node)
+            to = ", ".join(left) + ("," if len(left) == 1 else "")
+            self.line(inner, f"{to} = {text}" if left else text, ins.node)
+        if ranges:
+            self.line(depth, counts[0].finish(), ins.node)
+        self.counted = {k: v for k, v in self.counted.items() if k[1] <= len(self.active)}
+        self._recount(depth, counts, variables, ins.node)
+        names.free += plain
+
+    def _test(
+        self,
+        depth: int,
+        ins: While,
+        counts: list[_Counting],
+        variables: list[str],
+        names: _Names,
+        keep: list[str],
+    ) -> None:
+        """Writes what leaves a loop."""
+        cond = ins.cond.ready
+        if self._inline(ins.cond, depth):
+            self._recount(depth, [c for c in counts if c.counter.in_cond], variables, ins.node)
+            values = dict(zip(cond.params, variables, strict=True))
+            (test,) = self._nested(depth, cond, values, names, keep)
+        else:
+            test = names.take()
+            self.line(depth, f"{test}, = {self._out_of_line(ins.cond, variables)}", ins.node)
+            names.free.append(test)
+        test = test if ins.scalar else f"truth({test})"
+        self.line(depth, f"if not {test}: break", ins.node)
+
+    def _start_counting(
+        self, depth: int, ins: While, variables: list[str], names: _Names
+    ) -> list[_Counting]:
+        """Writes the start of the loop's plain counters."""
+        out = []
+        level = len(self.active) + 1
+        for counter in counters(ins):
+            name = names.take()
+            self.line(depth, f"{name} = int({variables[counter.place]})", ins.node)
+            bound = str(counter.bound)
+            if counter.bound is None:
+                bound = names.take()
+                self.line(depth, f"{bound} = int({variables[counter.bound_place]})", ins.node)
+            self.counted[id(ins.cond.ready), level, counter.test] = f"{name} {counter.sign} {bound}"
+            number = self.constant(counter.dtype.numpy.type)
+            self.counted[id(ins.body.ready), level, counter.add] = (
+                f"{number}({name} + {counter.step})" if counter.next_in_body else ""
+            )
+            out.append(_Counting(counter, name, bound))
+        return out
+
+    def _recount(
+        self, depth: int, counts: list[_Counting], variables: list[str], node: Node
+    ) -> None:
+        """Gives variables the values of their plain counters."""
+        for each in counts:
+            number = self.constant(each.counter.dtype.numpy.type)
+            self.line(depth, f"{variables[each.counter.place]} = {number}({each.name})", node)
 
     def _nested(
         self, depth: int, program: Program, local: dict[int, str], names: _Names, keep: list[str]
@@ -468,3 +577,24 @@ class _Writer:
         args = [local[r] for r in ins.inputs]
         outs = self._outputs(ins.outputs, local, names)
         self._place(depth, ins.target, args, outs, names, ins.node)
+
+
+def _written_last(body: Program) -> dict[int, int]:
+    """Results of a loop's body that may take the place of their variable at once.
+
+    Nothing needs the variable any more when they are computed.
+
+    Returns:
+        Register -> which variable it becomes.
+    """
+    last = {r: at for at, ins in enumerate(body.code) for r in ins.inputs}
+    out: dict[int, int] = {}
+    for at, ins in enumerate(body.code):
+        for register in ins.outputs if isinstance(ins, Call) else ():
+            if register not in body.results:
+                continue
+            place = body.results.index(register)
+            variable = body.params[place]
+            if last.get(variable, -1) <= at and variable not in body.results:
+                out[register] = place
+    return out
