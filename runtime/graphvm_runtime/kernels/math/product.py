@@ -10,6 +10,7 @@ import numpy as np
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.kernels.blas import product
 from graphvm_runtime.kernels.math.elementwise import element_type
 from graphvm_runtime.kernels.precision import is_low, widened
 from graphvm_runtime.kernels.registry import Kernel, kernel
@@ -25,7 +26,7 @@ def _matmul(node: Node) -> Kernel:
             raise InvalidArgumentError(
                 f"both must be matrices, got the shapes {list(a.shape)} and {list(b.shape)}"
             )
-        return np.matmul(a.T if turn_a else a, b.T if turn_b else b, out)
+        return product(a.T if turn_a else a, b.T if turn_b else b, out)
 
     # NumPy multiplies matrices of 16-bit floats and sums them up without BLAS
     return Kernel(widened(call, dtype), out=not is_low(dtype))
@@ -41,7 +42,7 @@ def _batch_matmul(node: Node) -> Kernel:
             raise InvalidArgumentError(
                 f"both need rank 2 or more, got the shapes {list(x.shape)} and {list(y.shape)}"
             )
-        return np.matmul(x_side(x), y_side(y), out)
+        return product(x_side(x), y_side(y), out)
 
     return Kernel(widened(call, dtype), out=not is_low(dtype))
 
