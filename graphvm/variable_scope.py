@@ -243,7 +243,6 @@ def variable_scope(
         full = name_or_scope.name
         label = full.rpartition("/")[2]
         base = name_or_scope.changed(reuse=reuse or around.reuse or name_or_scope.reuse)
-        before = dict(store.opened)
     else:
         if name_or_scope is None:
             if default_name is None:
@@ -268,6 +267,8 @@ def variable_scope(
             now = graph.get_name_scope()
             scope.original_name_scope = now + "/" if now else ""
         store.open(full)
+        if isinstance(name_or_scope, VariableScope):
+            before = dict(store.opened)
         store.current = scope
         try:
             yield scope

@@ -14,15 +14,24 @@ from tests.ops import (
     table_math_reduction,
     table_nn,
     table_regex,
+    table_splitting,
     table_state,
 )
 from tests.ops.rows import Row, Sample
 
 ROWS: dict[str, Row] = {}
 for _family in (
-    table_math, table_math_reduction, table_array, table_array_cutting, table_conv, table_nn,
-    table_state, table_linalg, table_regex,
-):  # fmt: skip
+    table_array,
+    table_array_cutting,
+    table_conv,
+    table_linalg,
+    table_math,
+    table_math_reduction,
+    table_nn,
+    table_regex,
+    table_splitting,
+    table_state,
+):
     for _row in _family.ROWS:
         assert _row.op not in ROWS, f"{_row.op} has two rows"
         ROWS[_row.op] = _row

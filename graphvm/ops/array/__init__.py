@@ -42,6 +42,10 @@ from graphvm.ops.array.slicing import (
     strided_slice,
     subscript,
 )
+from graphvm.ops.array.splitting import (
+    reverse_sequence,
+    split,
+)
 
 __all__ = [
     "broadcast_to",
@@ -62,10 +66,12 @@ __all__ = [
     "rank",
     "reshape",
     "reverse",
+    "reverse_sequence",
     "shape",
     "shape_n",
     "size",
     "slice",
+    "split",
     "squeeze",
     "stack",
     "stop_gradient",
