@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphvm.graph import Tensor
@@ -22,6 +22,7 @@ from graphvm.rules.nodes import (
 )
 from graphvm.rules.registry import Cotangents, Linear, Rule, Site
 from graphvm_runtime.dtypes import int32
+from graphvm_runtime.shapes import Shape, is_known
 
 
 def _attrs(site: Site, *names: str) -> dict[str, Any]:
@@ -51,10 +52,28 @@ def _concat(site: Site, g: Tensor) -> Cotangents:
     elif value < 0:
         assert rank is not None
         axis = integers(int(value) + rank)
-    offsets = node.of("ConcatOffset", (axis, shapes)).outputs
+    offsets: Sequence[Tensor]
+    known = [site.input_type(i).shape for i in range(count)]
+    at = known_value(axis)
+    if at is not None and all(is_known(shape) for shape in known):
+        offsets = _offsets(int(at), known)
+    else:
+        offsets = node.of("ConcatOffset", (axis, shapes)).outputs
     return [
         node("Slice", (g, offsets[i], shapes[i])) if site.wanted[i] else None for i in range(count)
     ] + [None]
+
+
+def _offsets(axis: int, shapes: Sequence[Shape]) -> list[Tensor]:
+    """Where each part begins in the whole, as constants."""
+    out, start = [], 0
+    for shape in shapes:
+        assert shape is not None
+        length = shape[axis]
+        assert length is not None
+        out.append(integers([start if i == axis % len(shape) else 0 for i in range(len(shape))]))
+        start += length
+    return out
 
 
 def _slice(site: Site, g: Tensor) -> Cotangents:

@@ -13,7 +13,7 @@ from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.math.elementwise import element_type, truncated_division
 from graphvm_runtime.kernels.precision import SINGLE, is_low
-from graphvm_runtime.kernels.registry import kernel
+from graphvm_runtime.kernels.registry import Kernel, kernel
 from graphvm_runtime.lists import TensorList
 from graphvm_runtime.ops.math.reduction import range_length
 
@@ -173,12 +173,12 @@ def _arg_max(node: Node) -> Callable[..., Any]:
 
 
 @kernel("AddN")
-def _add_n(node: Node) -> Callable[..., Any]:
+def _add_n(node: Node) -> Kernel:
     if node.attrs["T"] is variant:
-        return lambda *lists: _added_lists(lists)
+        return Kernel(lambda *lists: _added_lists(lists))
     dtype = element_type(node)
 
-    def call(*inputs: Array) -> Any:
+    def call(*inputs: Array, out: Array | None = None) -> Any:
         first = inputs[0]
         for other in inputs[1:]:
             if other.shape != first.shape:
@@ -190,12 +190,15 @@ def _add_n(node: Node) -> Callable[..., Any]:
             return first.copy()
         if is_low(dtype):
             return _sum_up([x.astype(SINGLE) for x in inputs]).astype(dtype)
-        total = np.add(first, inputs[1])
+        total = np.add(first, inputs[1], out=out)
         for other in inputs[2:]:
-            total = np.add(total, other, total) if first.ndim else total + other
+            total = np.add(total, other, total) if total.ndim else np.add(total, other, out=out)
         return total
 
-    return call
+    if len(node.inputs) == 1 or is_low(dtype):
+        return Kernel(call)
+    # of three inputs the last may not be written to before it is read
+    return Kernel(call, out=True, inplace=len(node.inputs) == 2)
 
 
 def _added_lists(lists: tuple[TensorList, ...]) -> TensorList:
