@@ -16,8 +16,9 @@ from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError
 
 __all__ = [
-    "DEFAULT_GRAPH_SEED", "get_seed", "normal", "random_normal", "random_uniform",
-    "set_random_seed", "truncated_normal", "uniform",
+    "DEFAULT_GRAPH_SEED", "categorical", "get_seed", "multinomial", "normal", "random_normal",
+    "random_shuffle", "random_uniform", "set_random_seed", "shuffle", "truncated_normal",
+    "uniform",
 ]  # fmt: skip
 
 DEFAULT_GRAPH_SEED = 87654321
@@ -212,5 +213,88 @@ def _scaled(
         return output("AddV2", (output("Mul", (drawn, width), None, "mul"), centre), None, scope)
 
 
+def multinomial(
+    logits: TensorLike,
+    num_samples: TensorLike,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: object = None,
+) -> Tensor:
+    """Classes drawn by their probabilities.
+
+    Args:
+        logits: shape [batch, classes]: logarithms of probabilities, up to a constant of each row;
+            infinite ones are never drawn.
+        num_samples: scalar integer: how many are drawn from each row.
+        seed: the seed of the operation; see `set_random_seed`.
+        name: name of the operation.
+        output_dtype: int32 or int64, which is the default.
+
+    Returns:
+        Integers in [0, classes), shape [batch, num_samples]; new ones each time it runs.
+
+    Raises:
+        DTypeError: `logits` are not real.
+        ShapeError: they are no matrix.
+
+    Source: TF op `Multinomial`.
+    """
+    return categorical(logits, num_samples, output_dtype, seed, name or "multinomial")
+
+
+def categorical(
+    logits: TensorLike,
+    num_samples: TensorLike,
+    dtype: object = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """New name of `multinomial`.
+
+    Args:
+        logits: see there.
+        num_samples: likewise.
+        dtype: int32 or int64, which is the default.
+        seed: see there.
+        name: name of the scope of the operation.
+
+    Returns:
+        See there.
+
+    Raises:
+        DTypeError: see there.
+        ShapeError: likewise.
+
+    Source: `tf.random.categorical`.
+    """
+    with op_scope(name or "categorical", (logits, num_samples)):
+        first, second = get_seed(seed)
+        attrs = {
+            "seed": first or 0,
+            "seed2": second or 0,
+            "output_dtype": as_dtype(dtype or dtypes.int64),
+        }
+        return output("Multinomial", (convert_to_tensor(logits, name="logits"), num_samples), attrs)
+
+
+def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
+    """The rows of a tensor in a random order.
+
+    Args:
+        value: any type and shape; shuffled along its first axis.
+        seed: the seed of the operation; see `set_random_seed`.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape; another order each time it runs.
+
+    Source: TF op `RandomShuffle`.
+    """
+    first, second = get_seed(seed)
+    attrs = {"seed": first or 0, "seed2": second or 0}
+    return output("RandomShuffle", (value,), attrs, name)
+
+
 normal = random_normal
 uniform = random_uniform
+shuffle = random_shuffle

@@ -13,4 +13,7 @@ TABLE: Mapping[str, Rule] = dict.fromkeys(
         "TruncatedNormal",
     ),
     NotDifferentiable("depends on shapes only"),
-)
+) | {
+    "Multinomial": NotDifferentiable("gives integers"),
+    "RandomShuffle": NotDifferentiable("TensorFlow has none"),
+}

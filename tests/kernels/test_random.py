@@ -224,3 +224,61 @@ def test_a_negative_dimension_is_refused() -> None:
 def test_a_shape_that_is_no_vector_is_refused() -> None:
     with pytest.raises(ShapeError, match=r"shape is a vector, got \[\] \(C1\)"):
         Bench().node("RandomUniform", np.int32(2), dtype=dtypes.float32)
+
+
+LOGITS = np.array([[0.0, 1, 2, -np.inf], [-1, np.nan, 0.5, np.inf], [3, 3, 3, 3]], np.float32)
+
+
+def test_classes_are_tensorflows() -> None:
+    bench = Bench()
+    first = bench("Multinomial", LOGITS, np.array(5, np.int32), seed=4, seed2=3)
+    assert first.tolist() == [[2, 1, 0, 1, 2], [0, 2, 0, 2, 0], [0, 1, 2, 1, 2]]
+    second = bench("Multinomial", LOGITS, np.array(5, np.int32), seed=4, seed2=3)
+    assert second.tolist() == [[2, 2, 2, 2, 0], [0, 2, 2, 0, 2], [1, 2, 0, 0, 0]]
+    assert second.dtype == np.int64
+
+
+@pytest.mark.parametrize("dtype", dtypes.REALS)
+def test_classes_come_as_often_as_they_are_likely(dtype: DType) -> None:
+    logits = np.array([[0, 2], [3, 0]]).astype(dtype.numpy)
+    drawn_ = Bench()(
+        "Multinomial", logits, np.array(4000, np.int32), seed=1, output_dtype=dtypes.int32
+    )
+    assert drawn_.dtype == np.int32
+    np.testing.assert_allclose(drawn_.mean(1), [0.8808, 0.0474], atol=0.02)
+
+
+def test_no_likely_class_gives_their_number() -> None:
+    nothing = np.full((1, 3), -np.inf, np.float32)
+    assert Bench()("Multinomial", nothing, np.array(2, np.int32)).tolist() == [[3, 3]]
+
+
+@pytest.mark.parametrize(
+    ("logits", "count", "message"),
+    [
+        (LOGITS[0], np.array(1, np.int32), "a matrix"),
+        (LOGITS, np.array([1], np.int32), "a scalar"),
+        (LOGITS, np.array(-1, np.int32), "num_samples is -1"),
+        (LOGITS[:, :0], np.array(1, np.int32), "no class"),
+    ],
+)
+def test_wrong_draws_are_refused(logits: Any, count: Any, message: str) -> None:
+    bench = Bench()
+    kernel = made(bench.node("Multinomial", LOGITS, np.array(1, np.int32)))
+    with pytest.raises(InvalidArgumentError, match=message):
+        kernel.call(bench.step, logits, count)
+
+
+def test_orders_are_tensorflows() -> None:
+    bench = Bench()
+    orders = [bench("RandomShuffle", np.arange(10), seed=4, seed2=2).tolist() for _ in range(2)]
+    assert orders == [[1, 0, 2, 4, 8, 9, 7, 6, 3, 5], [9, 4, 8, 7, 6, 1, 3, 5, 0, 2]]
+
+
+@pytest.mark.parametrize("shape", [(), (0, 2), (1,), (5, 2)])
+def test_rows_are_only_moved(shape: tuple[int, ...]) -> None:
+    rows = np.arange(int(np.prod(shape))).reshape(shape)
+    got = Bench()("RandomShuffle", rows)
+    assert sorted(got.ravel().tolist()) == rows.ravel().tolist()
+    if len(shape) == 2:
+        assert all((row == rows).all(-1).any() for row in got)

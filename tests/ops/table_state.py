@@ -141,7 +141,8 @@ NOTED = (
         "TensorArraySplitV3", "TensorArraySizeV3", "TensorArrayCloseV3",
     )),
     *(Row(op, tested_in=RANDOM) for op in (
-        "RandomUniform", "RandomStandardNormal", "TruncatedNormal",
+        "RandomUniform", "RandomStandardNormal", "TruncatedNormal", "Multinomial",
+        "RandomShuffle",
     )),
     *(Row(op, tested_in=FILES) for op in ("SaveV2", "RestoreV2", "MergeV2Checkpoints")),
     Row("Assert", tested_in="tests/kernels/test_errors.py"),

@@ -45,9 +45,13 @@ class Stream:
 
     def reserved(self, numbers: int) -> int:
         """The counter to start at for that many numbers; the stream goes on behind them."""
+        return self.reserved_blocks(numbers * _RESERVED)
+
+    def reserved_blocks(self, blocks: int) -> int:
+        """The counter to start at for that many blocks of 128 bits."""
         with self._lock:
             counter = self._counter
-            self._counter = (counter + numbers * _RESERVED) % 2**128
+            self._counter = (counter + blocks) % 2**128
         return counter
 
 
@@ -177,3 +181,61 @@ def _random(node: Node) -> Kernel:
         return draw(stream, stream.reserved(count), count, dtype).reshape(dims)
 
     return Kernel(call, step=True)
+
+
+@kernel("Multinomial")
+def _multinomial(node: Node) -> Kernel:
+    dtype = node.attrs["output_dtype"].numpy
+
+    def call(step: Step, logits: Array, num_samples: Array) -> Array:
+        if logits.ndim != 2:
+            raise InvalidArgumentError(f"logits are a matrix, got shape {list(logits.shape)}")
+        if num_samples.ndim:
+            raise InvalidArgumentError(
+                f"num_samples is a scalar, got shape {list(num_samples.shape)}"
+            )
+        rows, classes = logits.shape
+        count = num_samples.item()
+        if count < 0:
+            raise InvalidArgumentError(f"num_samples is {count}")
+        if not classes:
+            raise InvalidArgumentError("there is no class to draw from")
+        stream = stream_of(step, node)
+        # two words a number, and room for a multiple of four numbers in each row
+        counter = stream.reserved(rows * -(-count // 4) * 8)
+        drawn = _uniform(stream, counter, rows * count, np.dtype(np.float64)).reshape(rows, count)
+        out = np.empty((rows, count), dtype)
+        for row, (sums, total) in enumerate(map(_running_sums, logits)):
+            out[row] = sums.searchsorted(drawn[row] * total, "right")
+        return out
+
+    return Kernel(call, step=True)
+
+
+def _running_sums(logits: Array) -> tuple[Array, Any]:
+    """Sums of the probabilities up to each class, not divided by the last; infinite ones are 0."""
+    wide = logits.astype(np.float64)
+    finite = np.isfinite(wide)
+    wide[~finite] = -np.inf
+    top = wide.max() if finite.any() else 0.0
+    sums = np.exp(wide - top).cumsum()
+    return sums, sums[-1]
+
+
+@kernel("RandomShuffle")
+def _random_shuffle(node: Node) -> Kernel:
+    def call(step: Step, value: Array) -> Array:
+        count = len(value) if getattr(value, "ndim", 0) else 0
+        if count < 2:
+            return value
+        stream = stream_of(step, node)
+        counter = stream.reserved_blocks(-(-(count - 1) // 4))
+        words = _words(stream, counter, count - 1).reshape(-1)[: count - 1]
+        order = list(range(count))
+        picks = words % np.arange(count, 1, -1, dtype=np.uint64)
+        for i, pick in enumerate(picks.tolist()):
+            order[i], order[i + pick] = order[i + pick], order[i]
+        result: Array = value[order]
+        return result
+
+    return Kernel(call, step=True, aliases=(0,))
