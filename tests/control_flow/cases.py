@@ -78,12 +78,13 @@ def graph_of(text: str) -> Graph:
 def names(ops: set[str]) -> list[str]:
     """Cases whose graph holds one of these ops, in itself or in its functions.
 
-    Those that fetch what is still to be differentiated are left out.
+    Those that fetch what is still to be differentiated, and those of another kind of file, are
+    left out.
     """
     return sorted(
         str(f.parent.relative_to(FOLDER)) for f in FOLDER.rglob("case.json")
         if ops & set((case := json.loads(f.read_text())).get("ops", ()))
-        and not case.get("gradients")
+        and not case.get("gradients") and "graph" in case
     )  # fmt: skip
 
 

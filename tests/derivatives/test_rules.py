@@ -68,7 +68,10 @@ CASES = [
     *(Case(op, (positive(2, 3),)) for op in POSITIVE),
     *(
         # no element of one is near one of the other, where a maximum would turn
-        Case(op, (positive(*a), positive(*b)) if "imum" not in op else (apart(*a), apart(*b) + 0.01))
+        Case(
+            op,
+            (positive(*a), positive(*b)) if "imum" not in op else (apart(*a), apart(*b) + 0.01),
+        )
         for op in BINARY
         for a, b in [((2, 3), (2, 3)), ((2, 1, 3), (4, 1)), ((), (3,)), ((3,), ())]
     ),

@@ -30,6 +30,7 @@ from graphvm.tensor_shape import as_plain_shape
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import DTypeError, ShapeError, clipped
 from graphvm_runtime.ir.graph import source_text
+from graphvm_runtime.ir.saved import RECOMPUTE
 from graphvm_runtime.ops.registry import FuncRef
 from graphvm_runtime.shapes import Shape, is_subshape, shape_text
 
@@ -47,6 +48,7 @@ def while_loop(
     name: str | None = None,
     maximum_iterations: Any = None,
     return_same_structure: bool = False,
+    recompute: int | str | None = None,
 ) -> Any:
     """Runs `body` as long as `cond` holds.
 
@@ -65,6 +67,12 @@ def while_loop(
         name: name of the operation.
         maximum_iterations: scalar integer, stop after so many.
         return_same_structure: give a list or tuple also for one loop variable.
+        recompute: what derivatives compute again instead of keeping it from every iteration:
+            None or "none", nothing; "all", whatever follows from the loop variables, which are
+            kept; an integer k, the same, with the loop variables kept at every k-th iteration
+            only (`cond` is asked once more for each k iterations). Outputs of stateful operations
+            in `body` are always kept, so random numbers are the same in both directions; with k,
+            then, nothing is saved by it.
 
     Returns:
         The last values in the structure of `loop_vars`; of one loop variable, its value, unless
@@ -74,7 +82,7 @@ def while_loop(
         DTypeError: `body` changes an element type, `cond` gives no bool, or one of them is no
             function.
         ShapeError: `body` changes a shape, or a first value does not have its invariant shape.
-        ValueError: `body` changes the structure.
+        ValueError: `body` changes the structure, or `recompute` is none of these.
 
     Source: `tf.while_loop`, in the functional form of TF ops `While` and `StatelessWhile`.
     """
@@ -84,6 +92,13 @@ def while_loop(
         raise TypeError(f"loop_vars is a list or tuple, not {clipped(loop_vars)}")
     if parallel_iterations < 1:
         raise TypeError(f"parallel_iterations must be at least 1, not {parallel_iterations}")
+    every = _recomputed_every(recompute)
+    if every > 1:
+        return _in_segments(
+            cond, body, loop_vars, shape_invariants, every,
+            parallel_iterations=parallel_iterations, back_prop=back_prop, name=name,
+            maximum_iterations=maximum_iterations, return_same_structure=return_same_structure,
+        )  # fmt: skip
     first = [convert_to_tensor(v) for v in nest.flatten(flat(loop_vars))]
     loop = _Loop(body, loop_vars, first, _invariants(loop_vars, first, shape_invariants))
     with op_scope(name or "while", first) as scope:
@@ -99,6 +114,8 @@ def while_loop(
             "output_shapes": (*loop.shapes, *(t.type.shape for t in captures)),
             "parallel_iterations": parallel_iterations,
         }
+        if every:
+            attrs[RECOMPUTE] = True
         graphs = [test.graph, step.graph]
         op = "While" if is_stateful(graphs) else "StatelessWhile"
         inputs = [*loop.first, *captures]
@@ -111,6 +128,56 @@ def while_loop(
         results = [output("StopGradient", (t,)) for t in results]
     packed = like(loop.after, results)
     return packed[0] if len(packed) == 1 and not return_same_structure else packed
+
+
+def _recomputed_every(recompute: int | str | None) -> int:
+    """At how many iterations' distance the loop variables are kept; 0 where nothing is redone."""
+    if recompute is None or recompute == "none":
+        return 0
+    if recompute == "all":
+        return 1
+    if isinstance(recompute, int) and not isinstance(recompute, bool) and recompute > 0:
+        return recompute
+    raise ValueError(
+        f"recompute is None, 'none', 'all' or a positive integer, not {clipped(recompute)}"
+    )
+
+
+def _in_segments(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any,
+    every: int,
+    *,
+    maximum_iterations: Any,
+    return_same_structure: bool,
+    **options: Any,
+) -> Any:
+    """The loop as a loop over loops of `every` iterations; derivatives redo the inner one."""
+    limit = None if maximum_iterations is None else _limit(maximum_iterations)
+    none = convert_to_tensor(0, dtypes.int32 if limit is None else limit.dtype)
+
+    def go_on(count: Any, variables: Sequence[Any]) -> Any:
+        asked = cond(*variables)
+        if isinstance(asked, list | tuple) and len(asked) == 1:
+            (asked,) = asked
+        return asked if limit is None else output("LogicalAnd", (count < limit, asked))
+
+    def segment(count: Any, variables: Sequence[Any]) -> Any:
+        def within(at: Any, count: Any, variables: Sequence[Any]) -> Any:
+            return output("LogicalAnd", (at < every, go_on(count, variables)))
+
+        def step(at: Any, count: Any, variables: Sequence[Any]) -> Any:
+            after = _same_structure(variables, body(*variables))
+            return at + 1, count if limit is None else count + 1, after
+
+        shapes = None if shape_invariants is None else ((), (), shape_invariants)
+        return while_loop(within, step, (0, count, variables), shapes)[1:]
+
+    shapes = None if shape_invariants is None else ((), shape_invariants)
+    _, results = while_loop(go_on, segment, (none, loop_vars), shapes, recompute="all", **options)
+    return results[0] if len(results) == 1 and not return_same_structure else results
 
 
 class _Traced:
@@ -193,7 +260,7 @@ class _Loop:
         graph = FuncGraph(name)
         with graph.as_default():
             params, variables = self._entered(graph)
-            given = nest.flatten(self._same_structure(body(*variables)))
+            given = nest.flatten(_same_structure(self.structure, body(*variables)))
             self.after = nest.pack_sequence_as(self.structure, self._arrays(given))
             results = [result_of(graph, leaf) for leaf in flat(given)]
             if self.limit is not None:
@@ -208,24 +275,6 @@ class _Loop:
             (b if isinstance(b, TensorArray) else a) if isinstance(a, TensorArray) else None
             for a, b in zip(nest.flatten(self.structure), given, strict=True)
         ]
-
-    def _same_structure(self, given: Any) -> Any:
-        """What the body gave, in a list; its structure is that of the loop variables."""
-        options = [given] if isinstance(given, list | tuple) else [[given]]
-        if len(self.structure) == 1 and isinstance(given, list | tuple):
-            options.append([given])
-        problem: Exception | None = None
-        for option in options:
-            try:
-                nest.assert_same_structure(list(self.structure), list(option), check_types=False)
-            except (TypeError, ValueError) as error:
-                problem = problem or error
-            else:
-                return option
-        raise ValueError(
-            f"the body of a loop gives another structure than it takes: {problem}\n"
-            f"  made  {here()}\n  do    return a next value for each loop variable"
-        ) from None
 
     def _check(self, place: int, tensor: Tensor) -> None:
         start, shape, label = self.first[place], self.shapes[place], self.labels[place]
@@ -246,6 +295,25 @@ class _Loop:
                 made=source_text(node.source),
                 do="give shape_invariants that leave unknown what changes",
             )
+
+
+def _same_structure(structure: Sequence[Any], given: Any) -> Any:
+    """What a body gave, in a list or tuple; its structure is that of the loop variables."""
+    options = [given] if isinstance(given, list | tuple) else [[given]]
+    if len(structure) == 1 and isinstance(given, list | tuple):
+        options.append([given])
+    problem: Exception | None = None
+    for option in options:
+        try:
+            nest.assert_same_structure(list(structure), list(option), check_types=False)
+        except (TypeError, ValueError) as error:
+            problem = problem or error
+        else:
+            return option
+    raise ValueError(
+        f"the body of a loop gives another structure than it takes: {problem}\n"
+        f"  made  {here()}\n  do    return a next value for each loop variable"
+    ) from None
 
 
 def _limit(value: Any) -> Tensor:

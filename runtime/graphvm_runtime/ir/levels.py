@@ -58,6 +58,12 @@ class Level:
             raise GraphError(f"a path names {end}, which is not there")
         return node.outputs[end.index]
 
+    def resolved(self, end: Endpoint) -> Endpoint:
+        """What has taken the place of a value; itself where nothing has."""
+        while end in self.replaced:
+            end = self.replaced[end]
+        return end
+
     def add(
         self,
         name: str,
@@ -68,16 +74,21 @@ class Level:
         device: DeviceSpec = ANY,
     ) -> Endpoint:
         """A new live node; its output 0."""
-        unique, suffix = name, 0
-        while unique in self.nodes:
-            suffix += 1
-            unique = f"{name}_{suffix}"
         op_def = lookup(op)
         full = {n: a.default for n, a in op_def.attrs.items()} | dict(attrs)
-        self.nodes[unique] = Node(unique, op_def, tuple(inputs), (), full, tuple(types), device)
+        node = Node(name, op_def, tuple(inputs), (), full, tuple(types), device)
+        return Endpoint(self.copied(node), 0)
+
+    def copied(self, node: Node) -> str:
+        """Takes a node over, under a name that is new here; that name."""
+        unique, suffix = node.name, 0
+        while unique in self.nodes:
+            suffix += 1
+            unique = f"{node.name}_{suffix}"
+        self.nodes[unique] = node if unique == node.name else node.changed(name=unique)
         self.live.add(unique)
         self.changed = True
-        return Endpoint(unique, 0)
+        return unique
 
     def constant(self, name: str, value: object) -> Endpoint:
         """An int32 constant."""
@@ -105,3 +116,24 @@ class Level:
         self.results.append(end)
         self.result_names.append(name)
         self.changed = True
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The way of a value out of the bodies that make it and into those that need it.
+
+    Attributes:
+        steps: the node and the key of each body on the way out, outermost first.
+        sources: the levels on the way out, the common one first.
+        readers: the levels on the way in, the common one first.
+        device: where the value lies.
+    """
+
+    steps: tuple[tuple[str, str], ...]
+    sources: tuple[Level, ...]
+    readers: tuple[Level, ...]
+    device: DeviceSpec
+
+    def outer(self) -> Way:
+        """The rest of the way, once the innermost bodies are left behind."""
+        return Way(self.steps[:-1], self.sources[:-1], self.readers[:-1], self.device)

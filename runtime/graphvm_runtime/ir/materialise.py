@@ -29,12 +29,14 @@ from graphvm_runtime.ir.graph import (
     functions_used,
     ordered,
 )
-from graphvm_runtime.ir.levels import Level
+from graphvm_runtime.ir.levels import Level, Way
+from graphvm_runtime.ir.recomputing import Recomputing
 from graphvm_runtime.ir.saved import (
     COUNT,
     COUNTER,
     FAMILY,
     ORDER,
+    RECOMPUTE,
     SAVED,
     TRIPS,
     concerned_functions,
@@ -82,6 +84,8 @@ class _Work:
         self.shapes: dict[tuple[Level, Endpoint, DType], Endpoint] = {}
         self.counts: dict[tuple[Level, str], Endpoint] = {}
         self.lists: dict[tuple[Level, str], Endpoint] = {}
+        self.functions: dict[Level, str] = {}
+        self.again = Recomputing(self._kept, self._carried, self._input)
 
     def done(self) -> Graph:
         if not any(self._is_concerned(n) for n in self.graph.nodes):
@@ -107,6 +111,7 @@ class _Work:
                 level.live.discard(each.name)
         for level, node in counts:  # last: a list made for another value counts as well
             level.replaced[Endpoint(node.name)] = self._brought(level, node)
+        self.again.done()
         nodes = self._nodes(self.top)
         before = functions_used(self.graph.nodes, self.graph.library)
         after = functions_used(nodes, self.library)
@@ -247,6 +252,10 @@ class _Work:
         sources = [readers[0]]
         for step in steps:
             sources.append(sources[-1].bodies[step])
+        for step, reader, around in zip(steps, readers[1:], readers, strict=False):
+            assert reader.owner is not None
+            if around.nodes[reader.owner[1]].op.name not in LOOPS and step[1] == "body":
+                raise _astray(saved, *step)
         if last.endswith(COUNT):
             value, device = self._trips(sources[-1], last.removesuffix(COUNT)), ANY
         else:
@@ -254,22 +263,28 @@ class _Work:
             device = sources[-1].nodes[value.node].device
             if shape is not None:
                 value = self._shape(sources[-1], value, shape)
-        # From the inside out: the value at each level, then from the outside in.
-        values = [value]
-        for source, step in zip(reversed(sources[:-1]), reversed(steps), strict=True):
-            values.insert(0, self._output(source, *step, values[0], device))
-        value = values[0]
-        for i, (name, attr) in enumerate(steps):
-            outer, inner = readers[i], readers[i + 1]
-            assert inner.owner is not None
-            writer = sources[i].nodes[name]
-            if outer.nodes[inner.owner[1]].op.name not in LOOPS and attr == "body":
-                raise _astray(saved, name, attr)
-            value = self._input(outer, inner, value)
-            if attr == "body":
-                type_ = sources[i + 1].type_of(values[i + 1])
-                value = self._item(inner, value, type_, writer.attrs.get(ORDER, 1) < 0, device)
-        return value
+        return self._carried(Way(steps, tuple(sources), tuple(readers), device), value)
+
+    def _carried(self, way: Way, value: Endpoint) -> Endpoint:
+        """A value at the end of a way, at the other end."""
+        if not way.steps:
+            return value
+        loop = way.sources[-2].nodes[way.steps[-1][0]]
+        if way.steps[-1][1] == "body" and loop.attrs.get(RECOMPUTE):
+            return self.again.wanted(way, value)
+        return self._kept(way, value)
+
+    def _kept(self, way: Way, value: Endpoint) -> Endpoint:
+        """The same, by way of another output of the innermost body's node."""
+        name, attr = way.steps[-1]
+        outside = self._output(way.sources[-2], name, attr, value, way.device)
+        inner = way.readers[-1]
+        found = self._input(way.readers[-2], inner, self._carried(way.outer(), outside))
+        if attr == "body":
+            backwards = way.sources[-2].nodes[name].attrs.get(ORDER, 1) < 0
+            type_ = way.sources[-1].type_of(value)
+            found = self._item(inner, found, type_, backwards, way.device)
+        return found
 
     def _output(
         self, level: Level, name: str, attr: str, value: Endpoint, device: DeviceSpec
@@ -431,7 +446,7 @@ class _Work:
                 for attr in body_keys(node)
                 if (node.name, attr) in level.bodies
             }
-            inputs = tuple(level.replaced.get(e, e) for e in node.inputs)
+            inputs = tuple(map(level.resolved, node.inputs))
             if functions:
                 # Inputs whose parameters nobody needs may have gone.
                 types = node.op.input_dtypes(node.attrs)
@@ -462,10 +477,15 @@ class _Work:
 
     def _function(self, level: Level) -> str:
         """The name of the function that a body has become."""
+        if level not in self.functions:
+            self.functions[level] = self._made_function(level)
+        return self.functions[level]
+
+    def _made_function(self, level: Level) -> str:
         old = level.function
         assert old is not None
         assert level.owner is not None
-        results = [level.replaced.get(e, e) for e in level.results]
+        results = list(map(level.resolved, level.results))
         loop = level.owner[2] == "body"
         for i, end in enumerate(results):
             if end.node not in level.live and end.node not in level.param_index:

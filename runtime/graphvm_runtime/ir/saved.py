@@ -20,6 +20,7 @@ from graphvm_runtime.ir.graph import Function, Node
 
 FAMILY, ORDER, COUNTER, TRIPS = "_family", "_order", "_counter", "_trips"
 SAVED = "_Saved"
+RECOMPUTE = "_recompute"  # of a user's loop: derived ones compute again what they need of its body
 COUNT = "#trips"  # stands for a value in a path: how often the loop named before it ran
 
 Steps: TypeAlias = tuple[tuple[str, str], ...]
