@@ -545,7 +545,7 @@ class Graph(Elements, Scoped, CollectionStore, Library):
 
         if control_flow not in ("functional", "v1"):
             raise GraphError(f"control_flow is functional or v1, not {clipped(control_flow)}")
-        graph = file_form(self.ir())
+        graph = file_form(self.ir(), self.outermost.derived)
         if control_flow == "v1":
             # loaded late: few files are for programs of that time
             from graphvm_runtime.ir.lower import lower

@@ -25,6 +25,8 @@ class Library:
         self._seeded = 0
         # views of the functions as graphs (graphvm.function.FuncGraph), made when asked for
         self.bodies: dict[str, Any] = {}
+        # the derived functions that symbolic gradients stand for, by name of the function
+        self.derived: dict[str, str] = {}
         self._library_lock = threading.Lock()
 
     def next_seed(self) -> int:

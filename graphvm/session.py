@@ -289,15 +289,20 @@ class Session:
             version = self._graph.version
             if version == self._seen:
                 return
-            nodes = self._graph.nodes_since(self._seen)[: version - self._seen]
-            library = self._graph.library
-            # functions are only ever added, and dictionaries keep their order
-            added = dict(list(library.items())[self._functions :])
-            self._functions += len(added)
+            nodes: Sequence[Node] = self._graph.nodes_since(self._seen)[: version - self._seen]
+            added = self._new_functions()
+            if any(map(_has_symbolic, (nodes, *(f.body.nodes for f in added.values())))):
+                nodes, added = _derived(self._graph, nodes, added, self._new_functions)
             if config.STRICT.get():
                 nodes, added = _through_bytes(self._graph, nodes, added)
             self._engine.extend(nodes, added)
             self._seen = version
+
+    def _new_functions(self) -> dict[str, Function]:
+        # functions are only ever added, and dictionaries keep their order
+        added = dict(list(self._graph.library.items())[self._functions :])
+        self._functions += len(added)
+        return added
 
     def _run_with(
         self, plan: Plan, values: list[Any], options: Any, run_metadata: Any
@@ -352,6 +357,25 @@ def _through_bytes(
     from graphvm_runtime.ir.write import write_nodes
 
     return read_nodes(write_nodes(nodes, library).SerializeToString(), graph.node)
+
+
+def _has_symbolic(nodes: Sequence[Node]) -> bool:
+    return any(n.op.name == "SymbolicGradient" for n in nodes)
+
+
+def _derived(
+    graph: Graph,
+    nodes: Sequence[Node],
+    functions: dict[str, Function],
+    more: Callable[[], dict[str, Function]],
+) -> tuple[Sequence[Node], dict[str, Function]]:
+    """Nodes and functions with calls of derived functions in place of symbolic gradients."""
+    from graphvm.transforms.reverse import as_sent  # nobody else needs derivatives to run
+
+    nodes, out = as_sent(graph, nodes, functions)
+    while new := more():
+        out.update(as_sent(graph, (), new)[1])
+    return nodes, out
 
 
 def _target(target: Any) -> str:

@@ -50,6 +50,8 @@ WITHOUT_KERNEL = {
         ),
         DEREFERENCE,
     ),
+    "For": "the pass `counted` turns it into a call of a loop before anything runs",
+    "SymbolicGradient": "a session sends a call of the derived function in its place",
     "_Arg": BOUNDARY,
     "_Saved": MATERIALISE,
 }  # fmt: skip

@@ -214,5 +214,8 @@ TABLE: Mapping[str, Rule] = {
     "StatelessCase": _BRANCH,
     "PartitionedCall": _CALL,
     "StatefulPartitionedCall": _CALL,
+    # a derivation sees both as calls
+    "For": _CALL,
+    "SymbolicGradient": _CALL,
     "FakeParam": NotDifferentiable("nobody looks at its value"),
 }

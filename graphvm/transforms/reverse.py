@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
@@ -12,6 +13,7 @@ from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules.nodes import constant, node, shape_of, zeros_like
 from graphvm.rules.registry import Cotangent, dense, shown
 from graphvm.transforms.arguments import listed, some, tensors_of, values_of
+from graphvm.transforms.calls import in_calls, needs_calls, without_symbolic
 from graphvm.transforms.derivation import PASSING, Derivation, aggregated
 from graphvm.transforms.scopes import RaisedRoot, Root, has_derivative
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError
@@ -130,6 +132,25 @@ def vjp(ys: Any, xs: Any, cotangents: Any, name: str = "vjp") -> list[Tensor | N
         return [None if g is None else dense(g) for g in found]
 
 
+def cotangents_of(
+    ys: Sequence[Tensor], xs: Sequence[Tensor], cotangents: Sequence[Tensor]
+) -> list[Tensor]:
+    """Cotangents of `xs` from those of `ys`, in the default graph; zeros where there are none."""
+    pairs = [(y, g) for y, g in zip(ys, cotangents, strict=True) if has_derivative(y.type)]
+    found = gradients([y for y, _ in pairs], list(xs), [g for _, g in pairs])
+    return [zeros_like(x) if g is None else dense(g) for x, g in zip(xs, found, strict=True)]
+
+
+def as_sent(
+    graph: Graph, nodes: Sequence[Node], functions: Mapping[str, Function]
+) -> tuple[Sequence[Node], dict[str, Function]]:
+    """New nodes and functions of a graph as a session sends them: no symbolic gradients.
+
+    Functions that are made for this are in the graph's library, not among those given back.
+    """
+    return without_symbolic(graph, nodes, functions, cotangents_of)
+
+
 def _pulled(
     graph: Graph,
     ys: Sequence[Tensor],
@@ -165,22 +186,28 @@ def between(
 ) -> tuple[Root, Mapping[str, Function], list[Node]]:
     """The nodes that lead to `ys`, in order, in functional form; and what to see them by."""
     ends = [y.endpoint for y in ys]
-    all_nodes = graph.nodes_since(0)
+    all_nodes: Sequence[Node] = graph.nodes_since(0)
+    library: Mapping[str, Function] = graph.library
+    bodies = [all_nodes, *(f.body.nodes for f in library.values())]
+    called = any(map(needs_calls, bodies))
+    if called:
+        all_nodes, library = in_calls(graph, all_nodes, cotangents_of)
     by_name = {n.name: n for n in all_nodes}
     found = _above(by_name, ends)
     root: Root = Root(graph, by_name)
-    library: Mapping[str, Function] = graph.library
     if any(by_name[n].op.name in PRIMITIVES for n in found):
-        raised = _functional(graph, [*ys, *xs])
+        given = graph.ir()
+        if called:
+            given = replace(given, nodes=tuple(all_nodes), library=library)
+        raised = _functional(given, [*ys, *xs])
         by_name, all_nodes, library = dict(raised.by_name), list(raised.nodes), raised.library
         found = _above(by_name, ends)
         root = RaisedRoot(graph, by_name, library)
     return root, library, [n for n in all_nodes if n.name in found]
 
 
-def _functional(graph: Graph, tensors: Sequence[Tensor]) -> ir.Graph:
+def _functional(given: ir.Graph, tensors: Sequence[Tensor]) -> ir.Graph:
     """The graph in functional form; regions with one of the tensors inside stay as they are."""
-    given = graph.ir()
     raised = raise_(given)
     if all(t.op.name in raised.by_name for t in tensors):
         return raised

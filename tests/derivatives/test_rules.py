@@ -208,7 +208,8 @@ def test_every_op_has_a_rule() -> None:
 
 
 def test_every_differentiable_op_has_a_case() -> None:
-    elsewhere = {"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall",
+    elsewhere = {"For", "SymbolicGradient", "If", "StatelessIf", "While", "StatelessWhile",
+                 "PartitionedCall",
                  "StatefulPartitionedCall", "ReadVariableOp", "Conj", "Case",
                  "StatelessCase"}  # fmt: skip
     covered = {c.op for c in CASES} | elsewhere

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from graphvm_runtime import config
+from graphvm_runtime.compiler.passes.counted import Counted
 from graphvm_runtime.compiler.passes.cse import CommonSubexpressions
 from graphvm_runtime.compiler.passes.cut_feeds import CutFeeds
 from graphvm_runtime.compiler.passes.dereference import Dereference
@@ -49,7 +50,7 @@ class Pass(Protocol):
 Hook = Callable[[int, str, Graph], None]
 
 ALWAYS: tuple[Pass, ...] = (
-    CutFeeds(),
+    CutFeeds(), Counted(),
     NameStreams(), Infer(), Dereference(), RaiseControlFlow(), Materialise(), NonStrict(),
 )  # fmt: skip
 OPTIMISING: tuple[Pass, ...] = (

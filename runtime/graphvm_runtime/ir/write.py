@@ -28,15 +28,22 @@ INTERNAL_ATTRS = frozenset(
 _ARG_ATTRS = frozenset(("T", "index", "_output_shapes", "_handle_type"))
 
 
-def file_form(graph: Graph) -> Graph:
-    """The graph without `_Saved` nodes, which only programs in memory have."""
+def file_form(graph: Graph, derived: Mapping[str, str] | None = None) -> Graph:
+    """The graph without `_Saved` nodes, which only programs in memory have.
+
+    Args:
+        graph: any graph.
+        derived: see `ir.calls.without_symbolic`.
+    """
     bodies = (f.body.nodes for f in graph.library.values())
     if any(n.op.name == "_Saved" for nodes in (graph.nodes, *bodies) for n in nodes):
         # loaded late: few graphs have derivatives of loops and branches
+        from graphvm_runtime.ir.calls import without_counted, without_symbolic
         from graphvm_runtime.ir.materialise import materialise
         from graphvm_runtime.ir.raise_ import raise_
 
-        # paths name what is inside of loops and branches as they are raised
+        # paths name what is inside of loops and branches as they are raised, and of calls
+        graph = without_counted(without_symbolic(graph, derived or {}))
         graph = materialise(raise_(graph))
     return graph
 

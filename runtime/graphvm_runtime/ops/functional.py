@@ -56,6 +56,20 @@ def _call(ctx: ShapeContext) -> Sequence[Shape]:
     return _listed(ctx, "_output_shapes", count) or (None,) * count
 
 
+def _for(ctx: ShapeContext) -> Sequence[Shape]:
+    for shape in ctx.shapes[:3]:
+        if shape:
+            raise refused(f"a bound is a scalar, got shape {shape_text(shape)}", 1)
+    return (None,) * len(ctx.attrs["T"])
+
+
+def _symbolic_gradient(ctx: ShapeContext) -> Sequence[Shape]:
+    count = len(ctx.attrs["Tout"])
+    if count > len(ctx.shapes):
+        raise refused(f"{len(ctx.shapes)} inputs for {count} outputs", 1)
+    return ctx.shapes[:count]  # a derivative has the shape of what it is by
+
+
 def _loop_handle(ctx: ShapeContext, index: int) -> TensorType | None:
     return ctx.handle(index)
 
@@ -81,5 +95,13 @@ for _name, _effects in (("PartitionedCall", PURE), ("StatefulPartitionedCall", S
            {"Tin": type_list(), "Tout": type_list(), "f": function_attr(), "config": text(b""),
             "config_proto": text(b""), "executor_type": text(b"")},
            shape=_call, effects=_effects, constraints=_SHAPES)  # fmt: skip
+define("For", "start: int32, limit: int32, delta: int32, input: *T -> output: *T",
+       {"T": type_list(), "body": function_attr()}, shape=_for, effects=STATEFUL,
+       constraints=["C1: start, limit and delta are scalars"])  # fmt: skip
+define("SymbolicGradient", "input: *Tin -> output: *Tout",
+       {"Tin": type_list(minimum=1), "Tout": type_list(minimum=1), "f": function_attr()},
+       shape=_symbolic_gradient,
+       constraints=["C1: an input for each output, and for each result of the function"],
+       doc="derivatives of a function by its arguments, from those of its results")  # fmt: skip
 define("FakeParam", "-> output: dtype", {"dtype": types(), "shape": shape_attr()},
        shape=from_attr("shape"))  # fmt: skip

@@ -1,0 +1,127 @@
+"""Counted loops and symbolic gradients as what they stand for: calls of functions.
+
+The nodes stay in the graph, and in its files, as they are. Derivatives and sessions see the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from graphvm.function import FuncGraph
+from graphvm.graph import Graph, Tensor
+from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.calls import COUNTED, SYMBOLIC, as_calls, symbolic_call
+from graphvm_runtime.ir.graph import Function, Node
+from graphvm_runtime.ops.registry import FuncRef
+
+# builds, in the default graph, the cotangents of tensors from those of others; zeros, not None
+Pull = Callable[[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]], Sequence[Tensor]]
+
+
+def needs_calls(nodes: Sequence[Node]) -> bool:
+    """Whether some nodes stand for calls."""
+    return any(n.op.name in (COUNTED, SYMBOLIC) for n in nodes)
+
+
+def in_calls(
+    graph: Graph, nodes: Sequence[Node], pull: Pull
+) -> tuple[Sequence[Node], Mapping[str, Function]]:
+    """The nodes, and all functions of the graph, with calls in place of what stands for them.
+
+    Args:
+        graph: its library gets the derived functions.
+        nodes: of the graph.
+        pull: how to derive a function.
+    """
+    nodes = [_derived(graph, n, pull) for n in nodes] if _symbolic(nodes) else nodes
+    library = dict(graph.library)
+    done: set[str] = set()
+    while done != set(library):  # deriving a function makes others
+        for name in [n for n in library if n not in done]:
+            done.add(name)
+            function = library[name]
+            body: Sequence[Node] = function.body.nodes
+            if _symbolic(body):
+                body = [_derived(graph, n, pull) for n in body]
+                library = {**graph.library, **library}
+            body = as_calls(body, library)
+            if body is not function.body.nodes:
+                library[name] = replace(function, body=replace(function.body, nodes=tuple(body)))
+        library = {**graph.library, **library}
+    return as_calls(nodes, library), library
+
+
+def without_symbolic(
+    graph: Graph, nodes: Sequence[Node], functions: Mapping[str, Function], pull: Pull
+) -> tuple[Sequence[Node], dict[str, Function]]:
+    """Some nodes and functions of the graph with calls in place of symbolic gradients.
+
+    Args:
+        graph: its library gets the derived functions, which are not among those given back.
+        nodes: of the graph.
+        functions: of its library.
+        pull: how to derive a function.
+    """
+    changed = {}
+    for name, function in functions.items():
+        body = function.body
+        if _symbolic(body.nodes):
+            made = tuple(_derived(graph, n, pull) for n in body.nodes)
+            function = replace(function, body=replace(body, nodes=made))
+        changed[name] = function
+    return [_derived(graph, n, pull) for n in nodes], changed
+
+
+def _symbolic(nodes: Sequence[Node]) -> bool:
+    return any(n.op.name == SYMBOLIC for n in nodes)
+
+
+def _derived(graph: Graph, node: Node, pull: Pull) -> Node:
+    """A symbolic gradient as a call of the derived function; any other node as it is."""
+    if node.op.name != SYMBOLIC:
+        return node
+    ref: FuncRef = node.attrs["f"]
+    function = graph.library.get(ref.name)
+    if function is None:
+        raise GraphError(f"the library has no function {ref.name!r}", node=node.signature())
+    takes, gives = len(function.params), len(function.results)
+    if (len(node.attrs["Tin"]), len(node.attrs["Tout"])) != (takes + gives, takes):
+        raise GraphError(
+            f"the gradient of {ref.name!r} takes {takes + gives} inputs and gives {takes}, "
+            f"not {len(node.attrs['Tin'])} and {len(node.attrs['Tout'])}",
+            node=node.signature(),
+        )
+    name = graph.outermost.derived.get(ref.name)
+    if name is None:
+        name = graph.outermost.derived[ref.name] = _derived_function(graph, function, pull)
+    return symbolic_call(node, graph.library[name])
+
+
+def _derived_function(graph: Graph, function: Function, pull: Pull) -> str:
+    """Name of the function that takes arguments and cotangents, and gives cotangents."""
+    around = graph.outermost
+    body = FuncGraph(f"{function.name}_gradient", around)
+    with body.as_default():
+        names = [e.node for e in function.params]
+        xs = [
+            body.add_arg(t.dtype, t.shape, n, function.body.by_name[n].attrs.get("_handle_type"))
+            for t, n in zip(function.param_types, names, strict=True)
+        ]
+        given = [
+            body.add_arg(t.dtype, t.shape, f"grad_{n}")
+            for t, n in zip(function.result_types, function.result_names, strict=True)
+        ]
+        stateful = any(n.op.is_stateful and n.op.name != "_Arg" for n in function.body.nodes)
+        made = body.add_node(
+            "StatefulPartitionedCall" if stateful else "PartitionedCall",
+            (xs,),
+            {
+                "f": FuncRef(function.name),
+                "Tout": tuple(t.dtype for t in function.result_types),
+                "_output_shapes": tuple(t.shape for t in function.result_types),
+            },
+            function.name,
+        )
+        found = pull(made.outputs, xs, given)
+    return body.finish(found).name

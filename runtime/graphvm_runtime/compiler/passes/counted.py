@@ -1,0 +1,20 @@
+"""Writes counted loops as calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.ir.calls import without_counted
+from graphvm_runtime.ir.graph import Graph
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """See `ir.calls`."""
+
+    name: str = "counted"
+
+    def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
+        """The graph without `For` nodes."""
+        return without_counted(graph), request
