@@ -5,7 +5,7 @@ The nodes stay in the graph, and in its files, as they are. Derivatives and sess
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from graphvm.function import FuncGraph
@@ -19,37 +19,49 @@ from graphvm_runtime.ops.registry import FuncRef
 Pull = Callable[[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]], Sequence[Tensor]]
 
 
-def needs_calls(nodes: Sequence[Node]) -> bool:
-    """Whether some nodes stand for calls."""
-    return any(n.op.name in (COUNTED, SYMBOLIC) for n in nodes)
-
-
 def in_calls(
-    graph: Graph, nodes: Sequence[Node], pull: Pull
-) -> tuple[Sequence[Node], Mapping[str, Function]]:
-    """The nodes, and all functions of the graph, with calls in place of what stands for them.
+    graph: Graph, nodes: Sequence[Node], names: Collection[str], pull: Pull
+) -> tuple[Sequence[Node], Mapping[str, Function]] | None:
+    """The nodes, and the graph's functions, with calls in place of what stands for them.
 
     Args:
         graph: its library gets the derived functions.
-        nodes: of the graph.
+        nodes: all nodes of the graph.
+        names: of those that matter, with the functions that they reach; the others stay.
         pull: how to derive a function.
+
+    Returns:
+        Nodes and library; None where nothing changes.
     """
-    nodes = [_derived(graph, n, pull) for n in nodes] if _symbolic(nodes) else nodes
-    library = dict(graph.library)
-    done: set[str] = set()
-    while done != set(library):  # deriving a function makes others
-        for name in [n for n in library if n not in done]:
-            done.add(name)
-            function = library[name]
-            body: Sequence[Node] = function.body.nodes
-            if _symbolic(body):
-                body = [_derived(graph, n, pull) for n in body]
-                library = {**graph.library, **library}
-            body = as_calls(body, library)
-            if body is not function.body.nodes:
-                library[name] = replace(function, body=replace(function.body, nodes=tuple(body)))
-        library = {**graph.library, **library}
-    return as_calls(nodes, library), library
+    changed: dict[str, Function] = {}
+    found = False
+    pending = [n for n in nodes if n.name in names]
+    above = {n.name: _derived(graph, n, pull) for n in pending if n.op.name == SYMBOLIC}
+    pending = [above.get(n.name, n) for n in pending]
+    while pending:
+        node = pending.pop()
+        found = found or node.op.name == COUNTED
+        for ref in node.functions():
+            function = graph.library.get(ref.name)
+            if function is None or ref.name in changed:
+                continue
+            changed[ref.name] = function
+            body = function.body.nodes
+            if any(n.op.name == SYMBOLIC for n in body):
+                found = True
+                body = tuple(_derived(graph, n, pull) for n in body)
+                changed[ref.name] = replace(function, body=replace(function.body, nodes=body))
+            pending.extend(body)
+    if not found and not above:
+        return None
+    library = {**graph.library, **changed}
+    for name in changed:
+        function = library[name]
+        called = as_calls(function.body.nodes, library)
+        if called is not function.body.nodes:
+            library[name] = replace(function, body=replace(function.body, nodes=tuple(called)))
+    mine = [above.get(n.name, n) if n.name in names else n for n in nodes]
+    return as_calls(mine, library), library
 
 
 def without_symbolic(
@@ -66,15 +78,11 @@ def without_symbolic(
     changed = {}
     for name, function in functions.items():
         body = function.body
-        if _symbolic(body.nodes):
+        if any(n.op.name == SYMBOLIC for n in body.nodes):
             made = tuple(_derived(graph, n, pull) for n in body.nodes)
             function = replace(function, body=replace(body, nodes=made))
         changed[name] = function
     return [_derived(graph, n, pull) for n in nodes], changed
-
-
-def _symbolic(nodes: Sequence[Node]) -> bool:
-    return any(n.op.name == SYMBOLIC for n in nodes)
 
 
 def _derived(graph: Graph, node: Node, pull: Pull) -> Node:
@@ -92,9 +100,18 @@ def _derived(graph: Graph, node: Node, pull: Pull) -> Node:
             f"not {len(node.attrs['Tin'])} and {len(node.attrs['Tout'])}",
             node=node.signature(),
         )
-    name = graph.outermost.derived.get(ref.name)
-    if name is None:
-        name = graph.outermost.derived[ref.name] = _derived_function(graph, function, pull)
+    derived = graph.outermost.derived
+    if ref.name not in derived:
+        derived[ref.name] = ""  # begun
+        try:
+            derived[ref.name] = _derived_function(graph, function, pull)
+        finally:
+            derived[ref.name] or derived.pop(ref.name)
+    name = derived[ref.name]
+    if not name:
+        raise GraphError(
+            f"the gradient of {ref.name!r} is made of itself without end", node=node.signature()
+        )
     return symbolic_call(node, graph.library[name])
 
 

@@ -13,7 +13,7 @@ from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules.nodes import constant, node, shape_of, zeros_like
 from graphvm.rules.registry import Cotangent, dense, shown
 from graphvm.transforms.arguments import listed, some, tensors_of, values_of
-from graphvm.transforms.calls import in_calls, needs_calls, without_symbolic
+from graphvm.transforms.calls import in_calls, without_symbolic
 from graphvm.transforms.derivation import PASSING, Derivation, aggregated
 from graphvm.transforms.scopes import RaisedRoot, Root, has_derivative
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError
@@ -188,16 +188,16 @@ def between(
     ends = [y.endpoint for y in ys]
     all_nodes: Sequence[Node] = graph.nodes_since(0)
     library: Mapping[str, Function] = graph.library
-    bodies = [all_nodes, *(f.body.nodes for f in library.values())]
-    called = any(map(needs_calls, bodies))
-    if called:
-        all_nodes, library = in_calls(graph, all_nodes, cotangents_of)
     by_name = {n.name: n for n in all_nodes}
     found = _above(by_name, ends)
+    called = in_calls(graph, all_nodes, found, cotangents_of)
+    if called is not None:
+        all_nodes, library = called
+        by_name = {n.name: n for n in all_nodes}
     root: Root = Root(graph, by_name)
     if any(by_name[n].op.name in PRIMITIVES for n in found):
         given = graph.ir()
-        if called:
+        if called is not None:
             given = replace(given, nodes=tuple(all_nodes), library=library)
         raised = _functional(given, [*ys, *xs])
         by_name, all_nodes, library = dict(raised.by_name), list(raised.nodes), raised.library

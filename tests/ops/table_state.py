@@ -140,6 +140,9 @@ NOTED = (
         "TensorArrayGatherV3", "TensorArrayScatterV3", "TensorArrayConcatV3",
         "TensorArraySplitV3", "TensorArraySizeV3", "TensorArrayCloseV3",
     )),
+    *(Row(op, tested_in="tests/kernels/test_optionals.py") for op in (
+        "OptionalNone", "OptionalFromValue", "OptionalHasValue", "OptionalGetValue",
+    )),
     *(Row(op, tested_in=RANDOM) for op in (
         "RandomUniform", "RandomStandardNormal", "TruncatedNormal", "Multinomial",
         "RandomShuffle",

@@ -63,7 +63,7 @@ def without_symbolic(graph: Graph, derived: Mapping[str, str]) -> Graph:
     def called(nodes: Sequence[Node]) -> tuple[Node, ...]:
         return tuple(
             symbolic_call(n, graph.library[derived[n.attrs["f"].name]])
-            if n.op.name == SYMBOLIC and n.attrs["f"].name in derived else n
+            if n.op.name == SYMBOLIC and derived.get(n.attrs["f"].name) else n
             for n in nodes
         )  # fmt: skip
 

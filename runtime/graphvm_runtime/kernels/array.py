@@ -13,7 +13,7 @@ from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Node, source_text
 from graphvm_runtime.kernels.precision import as_strings, unsigned_like
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
-from graphvm_runtime.lists import TensorList, zeros_of
+from graphvm_runtime.lists import Optional, TensorList, zeros_of
 from graphvm_runtime.ops.array import open_dimension
 from graphvm_runtime.ops.slicing import numpy_index
 from graphvm_runtime.shapes import shape_text
@@ -135,7 +135,7 @@ def _fill(node: Node) -> Callable[..., Any]:
 
 
 def _zeros_like(x: Any) -> Any:
-    return x.zeros() if isinstance(x, TensorList) else np.zeros(x.shape, x.dtype)
+    return x.zeros() if isinstance(x, TensorList | Optional) else np.zeros(x.shape, x.dtype)
 
 
 @kernel("ZerosLike")
