@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from graphvm.conversion import TensorLike, output
 from graphvm.graph import Tensor
 
-__all__ = ["as_string"]
+__all__ = ["as_string", "string_format", "string_join"]
 
 
 def as_string(
@@ -40,3 +43,56 @@ def as_string(
         "fill": fill.encode(),
     }  # fmt: skip
     return output("AsString", (input,), attrs, name)
+
+
+def string_format(
+    template: str,
+    inputs: Any,
+    placeholder: str = "{}",
+    summarize: int = 3,
+    name: str | None = None,
+) -> Tensor:
+    """A text with tensors written into it.
+
+    Args:
+        template: the text.
+        inputs: a tensor, or several in a list or tuple: one for each placeholder.
+        placeholder: what stands in the template for a tensor.
+        summarize: how many elements to show at both ends of each axis; -1 means all.
+        name: name of the operation.
+
+    Returns:
+        Scalar string.
+
+    Raises:
+        ShapeError: there are more or fewer tensors than placeholders.
+
+    Source: TF op `StringFormat`, `tf.strings.format`.
+    """
+    tensors = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    attrs = {
+        "template": template.encode(), "placeholder": placeholder.encode(),
+        "summarize": summarize,
+    }  # fmt: skip
+    return output("StringFormat", (tensors,), attrs, name)
+
+
+def string_join(
+    inputs: Sequence[TensorLike], separator: str = "", name: str | None = None
+) -> Tensor:
+    """Strings put together, element by element.
+
+    Args:
+        inputs: string, all of one shape; scalars go with any.
+        separator: what stands between them.
+        name: name of the operation.
+
+    Returns:
+        string, of that shape.
+
+    Raises:
+        ShapeError: the shapes differ.
+
+    Source: TF op `StringJoin`, `tf.strings.join`.
+    """
+    return output("StringJoin", (list(inputs),), {"separator": separator.encode()}, name)

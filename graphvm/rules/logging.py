@@ -1,12 +1,17 @@
-"""Derivatives of assertions: there is nothing to differentiate."""
+"""Derivatives of what prints: it hands its input on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm.rules.registry import NotDifferentiable, Rule
+from graphvm.rules.registry import Cotangent, Cotangents, Linear, NotDifferentiable, Rule, Site
 
-TABLE: Mapping[str, Rule] = dict.fromkeys(
-    ("Assert",),
-    NotDifferentiable("has no outputs"),
-)
+
+def _print(site: Site, g: Cotangent) -> Cotangents:
+    return (g, *[None] * (len(site.node.inputs) - 1))
+
+
+TABLE: Mapping[str, Rule] = {
+    "Print": Linear(_print, [0], apply=lambda site, ts: [ts[0]], sparse=True),
+    **dict.fromkeys(("Assert", "PrintV2"), NotDifferentiable("has no outputs")),
+}

@@ -7,6 +7,6 @@ from collections.abc import Mapping
 from graphvm.rules.registry import NotDifferentiable, Rule
 
 TABLE: Mapping[str, Rule] = dict.fromkeys(
-    ("StringJoin", "AsString"),
+    ("StringJoin", "AsString", "StringFormat"),
     NotDifferentiable("of strings"),
 )

@@ -149,6 +149,9 @@ NOTED = (
     )),
     *(Row(op, tested_in=FILES) for op in ("SaveV2", "RestoreV2", "MergeV2Checkpoints")),
     Row("Assert", tested_in="tests/kernels/test_errors.py"),
+    Row("Print", tested_in="tests/kernels/test_printing.py"),
+    Row("PrintV2", tested_in="tests/kernels/test_printing.py"),
+    Row("StringFormat", tested_in="tests/kernels/test_printing.py"),
     Row("NoOp", tested_in="tests/kernels/test_errors.py"),
 )  # fmt: skip
 ROWS = (*STRINGS, *NOTED)

@@ -14,6 +14,7 @@ from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.precision import as_strings
 from graphvm_runtime.kernels.registry import kernel
+from graphvm_runtime.kernels.shown import formatted
 
 
 @kernel("StringJoin")
@@ -92,3 +93,22 @@ def _writer(node: Node) -> Callable[[Any], bytes]:
     if dtype.is_complex:
         return lambda value: f"({number(value.real)},{number(value.imag)})".encode()
     return lambda value: number(float(value)).encode()
+
+
+@kernel("StringFormat")
+def _format(node: Node) -> Callable[..., Any]:
+    ends: int = node.attrs["summarize"]
+    template, placeholder = node.attrs["template"], node.attrs["placeholder"]
+    parts: list[bytes] = template.split(placeholder) if placeholder else [template]
+
+    def call(*inputs: Array) -> Any:
+        if len(inputs) != len(parts) - 1:
+            raise InvalidArgumentError(
+                f"the template takes {len(parts) - 1} tensors, got {len(inputs)}"
+            )
+        out = [parts[0]]
+        for value, part in zip(inputs, parts[1:], strict=True):
+            out += [formatted(value, ends).encode(), part]
+        return as_strings(b"".join(out))
+
+    return call

@@ -35,4 +35,5 @@ def _named(function: Function) -> Function:
 
 
 def _draws(node: Node) -> bool:
-    return bool(node.op.effects & Effects.RANDOM) and "_path" not in node.attrs
+    counts = "first_n" in node.op.attrs  # how often it printed belongs to a path as well
+    return (counts or bool(node.op.effects & Effects.RANDOM)) and "_path" not in node.attrs
