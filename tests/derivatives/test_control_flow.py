@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -78,11 +79,9 @@ def test_two(outer: str, inner: str) -> None:
     checked(program, [X, Y])
 
 
-@pytest.mark.parametrize(
-    "forms", ["loop branch loop", "branch loop call", "call loop branch", "loop case loop"]
-)
-def test_three(forms: str) -> None:
-    outer, middle, inner = (FORMS[f] for f in forms.split())
+@pytest.mark.parametrize("forms", list(product(("branch", "loop", "case", "call"), repeat=3)))
+def test_three(forms: tuple[str, str, str]) -> None:
+    outer, middle, inner = (FORMS[f] for f in forms)
 
     def program(x: Any, y: Any) -> Any:
         return outer(lambda a, b: middle(lambda c, d: inner(leaf, c, d) * y, a, b) + a, x, y)
