@@ -308,6 +308,7 @@ from graphvm_runtime.dtypes import (
 if TYPE_CHECKING:
     from graphvm import (
         compat,
+        data,
         errors,
         graph_util,
         initializers,
@@ -406,6 +407,7 @@ _LAZY: dict[str, Any] = {
     "UnconnectedGradients": ("graphvm.transforms", "UnconnectedGradients"),
     "VariableDef": ("graphvm_runtime.protos.variable_pb2", "VariableDef"),
     "compat": ("graphvm.compat", None),
+    "data": ("graphvm.data", None),
     "custom_gradient": ("graphvm.transforms", "custom_gradient"),
     "errors": ("graphvm.errors", None),
     "gradients": ("graphvm.transforms", "gradients"),
@@ -452,7 +454,7 @@ __all__ = [  # noqa: RUF022 (a plain sort, which a test compares with)
     "assign_add", "assign_sub", "bfloat16", "bool", "broadcast_to", "case", "cast", "ceil",
     "colocate_with", "compat", "complex128", "complex64", "concat", "cond", "conj", "constant",
     "constant_initializer", "container", "control_dependencies", "convert_to_tensor", "cos",
-    "count_up_to", "cumprod", "custom_gradient", "device", "disable_control_flow_v2",
+    "count_up_to", "cumprod", "custom_gradient", "data", "device", "disable_control_flow_v2",
     "disable_eager_execution", "disable_resource_variables", "disable_v2_behavior", "div",
     "div_no_nan", "divide", "double", "enable_control_flow_v2", "enable_resource_variables",
     "equal", "errors", "executing_eagerly", "exp", "expand_dims", "expm1", "fill", "float16",

@@ -42,7 +42,7 @@ from graphvm_runtime.ops.registry import Effects
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Span, Trace
 from graphvm_runtime.vm.dataflow import Dataflow, is_dataflow
-from graphvm_runtime.vm.executable import Compiled, DataflowRun, Interpreted
+from graphvm_runtime.vm.executable import Compiled, DataflowRun, Interpreted, called
 
 # values of the fetches and spans of the trace, or what went wrong
 Done = Callable[[list[Any] | None, list[Span], GraphvmError | None], None]
@@ -150,11 +150,11 @@ class _Share:
         )
         self.run: Callable[..., Sequence[Any]]
         self.program: Program | None = None  # None where it is run as dataflow
-        assembler = Assembler(graph.library)
+        assembler = Assembler(graph.library, runs=called)
         if is_dataflow(graph):
             dataflow = Dataflow(
                 graph, request.feeds, request.fetches, request.targets,
-                lambda name: Compiled(assembler.function(name).ready),
+                lambda name: Compiled(assembler.function(name).ready), assembler.called,
             )  # fmt: skip
             self.run = DataflowRun(dataflow, len(request.fetches)).run
             return

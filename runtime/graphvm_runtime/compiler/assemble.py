@@ -41,10 +41,17 @@ class Assembler:
         library: the functions.
         plans: whether large outputs are planned into memory that is there already; that pays
             only for programs that run more than once or twice.
+        runs: makes of a function's program what kernels that take functions call.
     """
 
-    def __init__(self, library: Mapping[str, Function], plans: bool = True) -> None:
+    def __init__(
+        self,
+        library: Mapping[str, Function],
+        plans: bool = True,
+        runs: Callable[[Subprogram], Callable[..., Any]] | None = None,
+    ) -> None:
         self.plans = plans
+        self._runs = runs
         self._library = library
         self._made: dict[str, Subprogram] = {}
 
@@ -63,6 +70,11 @@ class Assembler:
                 )
             found = self._made[name]
         return found
+
+    def called(self, name: str) -> Callable[..., Any]:
+        """What a kernel calls that takes a function."""
+        assert self._runs is not None
+        return self._runs(self.function(name))
 
     def _callees_first(self, name: str) -> list[str]:
         """The function and those that it needs and that are not made; calls may go deep."""
@@ -185,7 +197,7 @@ class _Assembly:
 
     def add_call(self, node: Node, inputs: tuple[int, ...]) -> None:
         """Adds a node that a kernel computes."""
-        kernel = made(node)
+        kernel = made(node).bound(node, self.assembler.called)
         roots: frozenset[int] | None = None
         if kernel.borrowed or kernel.aliases:
             roots = frozenset((BORROWED,)) if kernel.borrowed else frozenset()

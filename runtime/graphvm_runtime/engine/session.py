@@ -30,7 +30,7 @@ from graphvm_runtime.ops.functional import LOOPS
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Trace
 from graphvm_runtime.vm.dataflow import Dataflow, is_dataflow
-from graphvm_runtime.vm.executable import Compiled, DataflowRun, Interpreted
+from graphvm_runtime.vm.executable import Compiled, DataflowRun, Interpreted, called
 
 EMIT_AFTER = 2  # runs that are interpreted first; a loop is emitted at once
 
@@ -289,18 +289,20 @@ class Plan:
 
 def dataflow_of(graph: Graph, request: Request) -> Executable:
     """What runs a graph of dataflow primitives."""
-    assembler = Assembler(graph.library)
+    assembler = Assembler(graph.library, runs=called)
 
     def program_for(name: str) -> Executable:
         return Compiled(assembler.function(name).ready)
 
-    dataflow = Dataflow(graph, request.feeds, request.fetches, request.targets, program_for)
+    dataflow = Dataflow(
+        graph, request.feeds, request.fetches, request.targets, program_for, assembler.called
+    )
     return DataflowRun(dataflow, len(request.fetches))
 
 
 def program_of(graph: Graph, request: Request, plans: bool = True) -> Program:
     """The program of a graph that has gone through the passes; `plans`: see `Assembler`."""
-    assembler = Assembler(graph.library, plans)
+    assembler = Assembler(graph.library, plans, called)
     return assembler.program("main", graph.nodes, request.feeds, request.fetches)
 
 

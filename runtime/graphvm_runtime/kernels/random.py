@@ -43,6 +43,11 @@ class Stream:
         self._counter = (seed2 & (2**64 - 1)) << 64
         self._lock = threading.Lock()
 
+    @property
+    def first(self) -> int:
+        """The counter that it is at."""
+        return self._counter
+
     def reserved(self, numbers: int) -> int:
         """The counter to start at for that many numbers; the stream goes on behind them."""
         return self.reserved_blocks(numbers * _RESERVED)

@@ -7,7 +7,8 @@ the call itself costs no more than the NumPy function.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from graphvm_runtime.dtypes import Array
@@ -41,6 +42,8 @@ class Kernel:
         start: for blocking ops: `start(step, done, *inputs)` begins the work without waiting and
             calls `done(outputs, error)` once, perhaps at once, perhaps from another thread.
             `call` waits.
+        calls: function attributes; `call` gets their programs first, as a tuple of
+            `run(step, *inputs)`, each of which gives the results as a sequence.
     """
 
     call: Callable[..., Any]
@@ -53,6 +56,14 @@ class Kernel:
     out: bool = False
     inplace: bool = False
     start: Callable[..., None] | None = None
+    calls: tuple[str, ...] = ()
+
+    def bound(self, node: Node, program_for: Callable[[str], Callable[..., Any]]) -> Kernel:
+        """The kernel with the programs that it calls, found by the names of their functions."""
+        if not self.calls:
+            return self
+        programs = tuple(program_for(node.attrs[name].name) for name in self.calls)
+        return replace(self, call=partial(self.call, programs), calls=())
 
 
 Maker: TypeAlias = Callable[[Node], Kernel | Callable[..., Any]]

@@ -38,8 +38,10 @@ from graphvm_runtime.vm.tokens import (
     START,
     SWITCH,
     WITH_STEP,
+    Called,
     Item,
     Table,
+    no_functions,
     tables,
 )  # fmt: skip
 
@@ -122,6 +124,7 @@ class Dataflow:
         fetches: endpoints whose values `run` gives.
         targets: nodes that are run for their effect alone; here only checked to be there.
         program_for: the program of a library function, for functional nodes.
+        called: what kernels that take functions call, by the function's name.
 
     Raises:
         InvalidArgumentError: a node has inputs from different frames, or something inside a loop
@@ -136,6 +139,7 @@ class Dataflow:
         fetches: Sequence[Endpoint],
         targets: Collection[str] = (),
         program_for: Callable[[str], Runs] | None = None,
+        called: Called = no_functions,
     ) -> None:
         known = {*graph.by_name, *(e.node for e in feeds)}
         for name in (*targets, *(e.node for e in fetches)):
@@ -143,9 +147,9 @@ class Dataflow:
                 raise InvalidArgumentError(f"the graph has no operation {name!r}")
         self.graph = graph
         self.fetches = tuple(fetches)
-        self._tables = tables(graph, feeds, fetches)
         self._program_for = program_for
         self._programs: dict[str, Runs] = {}
+        self._tables = tables(graph, feeds, fetches, called)
 
     def run(self, step: Step, feeds: Sequence[Any]) -> list[Any]:
         """Values of the fetches. They may share memory with constants, feeds and variables.

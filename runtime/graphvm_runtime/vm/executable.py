@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from graphvm_runtime import config
 from graphvm_runtime.compiler.emit import Emitted, Guard, emitted, emitted_strand
-from graphvm_runtime.compiler.program import Program
+from graphvm_runtime.compiler.program import Program, Subprogram
 from graphvm_runtime.compiler.values import handed
+from graphvm_runtime.dtypes import string
+from graphvm_runtime.kernels.precision import as_strings
 from graphvm_runtime.resources import Step
 from graphvm_runtime.vm.dataflow import Dataflow
 from graphvm_runtime.vm.faults import raise_located
@@ -126,3 +129,24 @@ class DataflowRun:
     def stats(self) -> dict[str, int]:
         """No instruction: nodes are run one by one."""
         return {"dataflow": 1, "emitted": 0, "interpreted": 0}
+
+
+def called(function: Subprogram) -> Callable[..., Sequence[Any]]:
+    """What a kernel calls that takes a function: its program, made ready by the first call."""
+    ready: list[tuple[Callable[..., Sequence[Any]], list[int]]] = []
+
+    def run(step: Step, *args: Any) -> Sequence[Any]:
+        if not ready:
+            program = function.ready
+            made = Interpreted(program) if config.INTERPRET.get() else Compiled(program)
+            types = [program.types[r].dtype for r in program.results]
+            ready.append((made.run, [i for i, t in enumerate(types) if t is string]))
+        call, texts = ready[0]
+        results = call(step, *args)
+        if texts:
+            results = list(results)
+            for i in texts:
+                results[i] = as_strings(results[i])
+        return results
+
+    return run

@@ -117,7 +117,18 @@ class Tables:
     roots: tuple[Item, ...]
 
 
-def tables(graph: Graph, feeds: Sequence[Endpoint], fetches: Sequence[Endpoint]) -> Tables:
+# what a kernel calls that takes a function, by the function's name
+Called = Callable[[str], Callable[..., Sequence[Any]]]
+
+
+def no_functions(name: str) -> Callable[..., Sequence[Any]]:
+    """For graphs whose kernels take no functions."""
+    raise InvalidArgumentError(f"no program for the function {name!r}")
+
+
+def tables(
+    graph: Graph, feeds: Sequence[Endpoint], fetches: Sequence[Endpoint], called: Called
+) -> Tables:
     """The tables of a graph, all of whose nodes are to run.
 
     Args:
@@ -125,6 +136,7 @@ def tables(graph: Graph, feeds: Sequence[Endpoint], fetches: Sequence[Endpoint])
         feeds: endpoints whose values are given, or that are not there at all; a node all of whose
             outputs are given is not run.
         fetches: endpoints whose values are wanted.
+        called: what kernels that take functions call, by the function's name.
 
     Raises:
         InvalidArgumentError: frames are mixed up, or something inside a loop is fed or fetched.
@@ -151,7 +163,7 @@ def tables(graph: Graph, feeds: Sequence[Endpoint], fetches: Sequence[Endpoint])
     home: dict[str, Table] = {}
     for frame, table in zip(all_frames, made_tables, strict=True):
         for node in frame.nodes:
-            item = _item(graph, node, len(table.pending), table.inputs)
+            item = _item(graph, node, len(table.pending), table.inputs, called)
             if item.kind == ENTER:
                 item.child = by_enter[node.name]
                 item.constant = bool(node.attrs["is_constant"])
@@ -219,7 +231,7 @@ def _check_outside(
         )
 
 
-def _item(graph: Graph, node: Node, at: int, base: int) -> Item:
+def _item(graph: Graph, node: Node, at: int, base: int, called: Called) -> Item:
     op = node.op.name
     kind = _kind(node.op)
     if kind is not None:
@@ -231,7 +243,7 @@ def _item(graph: Graph, node: Node, at: int, base: int) -> Item:
         return Item(node, NOTHING, at, base)  # its value comes as a feed
     if "_fed" in node.attrs:
         return Item(node, NOTHING, at, base)
-    kernel: Kernel = made(node)
+    kernel: Kernel = made(node).bound(node, called)
     if kernel.start is not None and node.op.is_blocking:
         item = Item(node, START, at, base)
         item.start = kernel.start

@@ -16,7 +16,7 @@ from graphvm_runtime.errors import InvalidArgumentError, UnimplementedError
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.control_flow import MERGES
-from graphvm_runtime.ops.functional import BRANCHES, LOOPS
+from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 from graphvm_runtime.ops.registry import FuncRef, OpDef, known
 from graphvm_runtime.shapes import TensorType
 
@@ -177,7 +177,7 @@ class _Body:
         refs = [self.is_ref(e) for e in node.inputs]
         takes = [a.is_ref for a in node.op.inputs for _ in a.dtypes(node.attrs)]
         functions = list(node.functions())
-        if functions:
+        if functions and op in REGIONS:
             return self.region(node, functions)
         for end, is_ref, wanted in zip(node.inputs, refs, takes, strict=True):
             if wanted and not is_ref:

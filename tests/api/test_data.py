@@ -1,0 +1,182 @@
+"""Datasets as users build them: structures, names, and what is refused."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphvm as tf
+from graphvm_runtime.errors import DTypeError, GraphError, OutOfRangeError, ShapeError
+
+D = tf.data.Dataset
+Pair = collections.namedtuple("Pair", ["left", "right"])
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Any:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def ops() -> list[tuple[str, str]]:
+    return [(op.name, op.type) for op in tf.get_default_graph().get_operations()]
+
+
+def test_structures_go_through_functions_and_batches() -> None:
+    rows = D.from_tensor_slices(
+        {"a": np.arange(4), "b": (np.ones((4, 2), np.float32), list("xyzw"))}
+    )
+    scale = tf.constant(3, tf.int64)
+    batches = rows.map(lambda r: Pair(r["a"] * scale, {"text": r["b"][1]})).batch(3)
+    assert batches.output_types == Pair(tf.int64, {"text": tf.string})
+    assert batches.output_shapes.left.as_list() == [None]
+    assert batches.output_classes == Pair(tf.Tensor, {"text": tf.Tensor})
+    assert tf.data.get_output_types(batches) is batches.output_types
+    assert tf.data.get_output_shapes(batches) is batches.output_shapes
+    iterator = tf.data.make_one_shot_iterator(batches)
+    assert tf.data.get_output_classes(iterator) == batches.output_classes
+    following = iterator.get_next()
+    assert isinstance(following, Pair)
+    with tf.Session() as session:
+        first = session.run(following)
+        assert first.left.tolist() == [0, 3, 6]
+        assert first.right["text"].tolist() == [b"x", b"y", b"z"]
+        assert session.run(following).left.tolist() == [9]
+
+
+def test_nodes_are_named_as_in_tensorflow() -> None:
+    numbers = D.from_tensor_slices(np.zeros((4, 2))).batch(3).take(1)
+    iterator = tf.data.make_initializable_iterator(numbers)
+    iterator.get_next()
+    assert iterator.initializer.name == "MakeIterator"
+    assert ops() == [
+        ("normalize_element/component_0", "Const"), ("TensorSliceDataset", "TensorSliceDataset"),
+        ("batch_size", "Const"), ("drop_remainder", "Const"),
+        ("BatchDatasetV2", "BatchDatasetV2"), ("count", "Const"), ("TakeDataset", "TakeDataset"),
+        ("IteratorV2", "IteratorV2"), ("MakeIterator", "MakeIterator"),
+        ("IteratorToStringHandle", "IteratorToStringHandle"),
+        ("IteratorGetNext", "IteratorGetNext"),
+    ]  # fmt: skip
+
+
+def test_a_batch_that_is_whole_has_a_known_size() -> None:
+    fed = tf.placeholder(tf.int64, [])
+    shapes = [
+        d.output_shapes.as_list()
+        for d in (
+            D.range(7).batch(3), D.range(7).batch(3, drop_remainder=True),
+            D.range(7).batch(fed, drop_remainder=True), D.range(7).padded_batch(2, [], None, True),
+        )
+    ]  # fmt: skip
+    assert shapes == [[None], [3], [None], [2]]
+
+
+def test_sizes_may_be_fed() -> None:
+    size = tf.placeholder(tf.int32, [])
+    iterator = D.range(4).batch(size).make_initializable_iterator()
+    following = iterator.get_next()
+    with tf.Session() as session:
+        session.run(iterator.initializer, {size: 3})
+        assert session.run(following).tolist() == [0, 1, 2]
+
+
+def test_one_iterator_may_go_through_several_datasets() -> None:
+    iterator = tf.data.Iterator.from_structure((tf.int64, {"x": tf.float32}), ([], {"x": [None]}))
+    following = iterator.get_next()
+    parts = [D.zip((D.range(n, n + 2), {"x": D.from_tensors([1.0] * n).repeat()})) for n in (1, 5)]
+    begins = [iterator.make_initializer(part) for part in parts]
+    assert begins[0].name == "make_initializer"
+    with tf.Session() as session:
+        for n, begin in zip((1, 5), begins, strict=True):
+            session.run(begin)
+            number, rest = session.run(following)
+            assert (number, len(rest["x"])) == (n, n)
+    with pytest.raises(DTypeError, match="elements of"):
+        iterator.make_initializer(D.range(3))
+    narrow = tf.data.Iterator.from_structure(tf.int64, [2])
+    for other in (D.range(9).batch(2), D.range(9)):
+        with pytest.raises(DTypeError, match="of the shape"):
+            narrow.make_initializer(other)
+    with pytest.raises(GraphError, match="no initializer of its own"):
+        _ = iterator.initializer
+    unknown = tf.data.Iterator.from_structure(tf.int64)
+    assert unknown.output_shapes.rank is None
+    unknown.make_initializer(D.range(9).batch(2))
+
+
+def test_what_has_an_order_keeps_it() -> None:
+    numbers = D.from_tensor_slices(["a", "b"]).enumerate(5).apply(lambda d: d.repeat(1))
+    following = numbers.make_one_shot_iterator().get_next()
+    with tf.Session() as session:
+        assert [session.run(following) for _ in range(2)] == [(5, b"a"), (6, b"b")]
+
+
+def test_a_one_shot_iterator_takes_constants_along() -> None:
+    two = tf.constant(2, tf.int64)
+    following = D.range(3).map(lambda x: x * two).make_one_shot_iterator().get_next()
+    with tf.Session() as session:
+        assert [session.run(following) for _ in range(3)] == [0, 2, 4]
+    fed = tf.placeholder(tf.int64, [])
+    with pytest.raises(GraphError, match="what is fed"):
+        D.range(fed).make_one_shot_iterator()
+    v = tf.get_variable("v", initializer=np.int64(1))
+    with pytest.raises(GraphError, match="depend on state: 'v'"):
+        D.range(3).map(lambda x: x + v).make_one_shot_iterator()
+
+
+def test_a_graph_with_datasets_goes_through_a_file() -> None:
+    following = D.range(5).filter(lambda x: x > 2).map(lambda x: (x, -x)).make_one_shot_iterator()
+    names = [t.name for t in following.get_next()]
+    message = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(tf.GraphDef.FromString(message.SerializeToString()), name="")
+        assert session.run(names) == [3, -3]
+        assert session.run(names) == [4, -4]
+        with pytest.raises(OutOfRangeError):
+            session.run(names)
+
+
+def test_a_step_may_train_on_what_an_iterator_gives() -> None:
+    xs = np.array([[1.0], [2.0]], np.float32)
+    x, y = D.from_tensor_slices((xs, 3 * xs)).repeat().batch(2).make_one_shot_iterator().get_next()
+    w = tf.get_variable("w", [1, 1], initializer=tf.zeros_initializer())
+    loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+    step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    with tf.Session() as session:
+        session.run(w.initializer)
+        for _ in range(40):
+            session.run(step)
+        assert session.run(w)[0, 0] == pytest.approx(3.0, abs=1e-3)
+
+
+def test_what_is_no_dataset_is_refused() -> None:
+    numbers = D.range(3)
+    with pytest.raises(TypeError, match="one to three numbers"):
+        D.range()
+    with pytest.raises(TypeError, match="zip takes datasets in tuples"):
+        D.zip([numbers])
+    with pytest.raises(TypeError, match="and not both"):
+        D.zip(numbers, datasets=numbers)
+    with pytest.raises(TypeError, match="gives a dataset"):
+        numbers.flat_map(lambda x: x)
+    with pytest.raises(TypeError, match="no dataset"):
+        numbers.apply(lambda d: 3)  # type: ignore[arg-type, return-value]  # what is refused
+    with pytest.raises(DTypeError, match="no one dataset"):
+        numbers.concatenate(D.from_tensors(1.0))
+    for predicate in (lambda x: 3, lambda x: tf.constant([True]), lambda x: (x > 1, x > 2)):
+        with pytest.raises(GraphError, match="a predicate gives one bool"):
+            numbers.filter(predicate)
+    with pytest.raises(GraphError, match="gives None"):
+        numbers.map(lambda x: None)
+    with pytest.raises(ShapeError, match="a scalar has no slices"):
+        D.from_tensor_slices(3)
+    with pytest.raises(GraphError, match="unknown rank"):
+        D.from_tensors(tf.placeholder(tf.int32)).padded_batch(2)
+    with pytest.raises(GraphError, match="1 values to fill up 2"):
+        D.from_tensors((1, 2)).padded_batch(2, padding_values=(1,))
+    with pytest.raises(GraphError, match="are no shapes for"):
+        tf.data.Iterator(tf.placeholder(tf.resource), None, (tf.int32,), ([], []))
+    assert repr(numbers) == "<Dataset of i64, ()>"
