@@ -17,7 +17,7 @@ from graphvm_runtime.dtypes import Array
 
 # Multiplications of one matrix product: OpenBLAS uses one thread by itself up to the first.
 ALONE = 1 << 18
-SHARED = 1 << 24
+SHARED = 1 << 27
 
 # what builds of OpenBLAS add to the names of their functions
 _BUILDS = (("scipy_", "64_"), ("scipy_", ""), ("", "64_"), ("", ""))
