@@ -1,0 +1,48 @@
+"""The examples run, in short; what they print and write is what they say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+def run(example: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / example), *arguments],
+        env={"PYTHONPATH": ":".join(path for path in sys.path if path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_a_character_lstm_learns_and_writes_in_other_processes(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("tqdm")
+    said = run(
+        "char_lstm.py", "--out", str(tmp_path), "--epochs", "5", "--letters", "20000",
+        "--count", "60",
+    )  # fmt: skip
+    found = re.search(r"([\d.]+) bits a character .* alone ([\d.]+)", said)
+    assert found is not None
+    assert float(found[1]) < float(found[2]) - 0.3
+    assert "and the same from the checkpoint" in said
+    assert {"alice.pb", "alice.meta", "alice.index", "loss.png"} <= {
+        file.name for file in tmp_path.iterdir()
+    }
+    frozen = str(tmp_path / "alice.pb")
+    first, second = (
+        run("char_lstm.py", "--sample", frozen, "--count", "30", "--prompt", "Alice")
+        for _ in range(2)
+    )
+    assert first == second  # the graph has a seed
+    assert first.startswith("Alice")
+    assert len(first) == len("Alice") + 30 + 1
