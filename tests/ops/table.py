@@ -15,6 +15,7 @@ from tests.ops import (
     table_math_reduction,
     table_nn,
     table_regex,
+    table_rnn,
     table_splitting,
     table_state,
 )
@@ -31,6 +32,7 @@ for _family in (
     table_math_reduction,
     table_nn,
     table_regex,
+    table_rnn,
     table_splitting,
     table_state,
 ):
