@@ -1,11 +1,11 @@
-"""Trains a capsule network on scikit-learn's handwritten digits; the routing is a loop of the graph.
+"""Trains a capsule network on scikit-learn's handwritten digits; its routing is a while loop.
 
-    python examples/capsules.py                      trains, saves, then predicts in a second process
-    python examples/capsules.py --predict FILE.pb --routings 5     only predicts, from the frozen graph
+    python examples/capsules.py                trains, saves, then predicts in a second process
+    python examples/capsules.py --predict FILE.pb --routings 5      only predicts, from that file
 
-How often the capsules agree is decided when the graph runs: `routings` is fed to the while loop.
-Writes a checkpoint, a frozen graph, a curve of losses and accuracies and a picture of the routing
-into --out.
+How often the capsules agree is decided when the graph runs: `routings` is fed to the while
+loop. Writes a checkpoint, a frozen graph, a curve of losses and accuracies and a picture of the
+routing into --out.
 
 Source: Sabour, Frosst and Hinton, "Dynamic Routing Between Capsules" (2017).
 """

@@ -9,10 +9,10 @@ Source: `tf.raw_ops`.
 from __future__ import annotations
 
 import inspect
+import typing  # by its own name: `Any` is an op
 from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from graphvm_runtime.ir.tensor_proto import decode
 from graphvm_runtime.ops.registry import REQUIRED, AttrDef, AttrValue, FuncRef, OpDef
 from graphvm_runtime.protos.tensor_pb2 import TensorProto
 
-RawOp: TypeAlias = Callable[..., Any]
+RawOp: typing.TypeAlias = Callable[..., typing.Any]
 
 
 def __getattr__(name: str) -> RawOp:
@@ -52,7 +52,7 @@ def raw_op(name: str) -> RawOp:
     required = [a.name for a in op.inputs] + [n for n, d in own.items() if d.default is REQUIRED]
     results = _results_of(op)
 
-    def function(*args: Any, **given: Any) -> Any:
+    def function(*args: typing.Any, **given: typing.Any) -> typing.Any:
         if args:
             raise TypeError(f"raw_ops.{name} takes its arguments by name only")
         label = given.pop("name", None)
@@ -90,7 +90,7 @@ def _documentation(op: OpDef) -> str:
     return "\n".join(lines)
 
 
-def _results_of(op: OpDef) -> Callable[[Operation], Any]:
+def _results_of(op: OpDef) -> Callable[[Operation], typing.Any]:
     """What the function gives for an operation: as TensorFlow, by the declared outputs."""
     if not op.outputs:
         return lambda made: made
@@ -101,7 +101,7 @@ def _results_of(op: OpDef) -> Callable[[Operation], Any]:
     names = [a.name for a in op.outputs]
     kind = namedtuple(op.name, names)  # type: ignore[misc]  # the fields are the op's outputs
 
-    def results(made: Operation) -> Any:
+    def results(made: Operation) -> typing.Any:
         attrs, flat, out = made._node.attrs, made.outputs, []
         for arg in op.outputs:
             part = flat[op.output_slice(arg.name, attrs)]
@@ -111,7 +111,7 @@ def _results_of(op: OpDef) -> Callable[[Operation], Any]:
     return results
 
 
-def attr_value(op: OpDef, name: str, declared: AttrDef, value: Any) -> AttrValue:
+def attr_value(op: OpDef, name: str, declared: AttrDef, value: typing.Any) -> AttrValue:
     """An attribute as the user gives it, in the runtime's form.
 
     Raises:
@@ -125,7 +125,7 @@ def attr_value(op: OpDef, name: str, declared: AttrDef, value: Any) -> AttrValue
         ) from error
 
 
-def _as_kind(kind: str, value: Any) -> AttrValue:
+def _as_kind(kind: str, value: typing.Any) -> AttrValue:
     if kind.startswith("list("):
         if isinstance(value, (str, bytes, Tensor)):
             raise TypeError(kind)
@@ -155,7 +155,7 @@ def _as_kind(kind: str, value: Any) -> AttrValue:
     return FuncRef(value if isinstance(value, str) else value.name)
 
 
-def _as_bytes(value: Any) -> bytes:
+def _as_bytes(value: typing.Any) -> bytes:
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, bytes):

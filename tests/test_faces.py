@@ -126,3 +126,27 @@ def test_the_example_of_the_readme_runs_and_its_file_loads(tmp_path: Path) -> No
 def test_every_switch_is_documented() -> None:
     rows = re.findall(r"^\| `(GRAPHVM_\w+)", (ROOT / "docs/switches.md").read_text(), re.M)
     assert set(rows) == set(config.SWITCHES)
+
+
+def test_the_stub_says_what_the_package_loads() -> None:
+    stub = ast.parse((ROOT / "graphvm" / "__init__.pyi").read_text())
+    stated = {}
+    for node in stub.body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                stated[alias.asname or alias.name] = (node.module, alias.name)
+    assert sorted(stated) == graphvm.__all__
+    for name, (module, own) in stated.items():
+        assert module is not None
+        loaded = importlib.import_module(module)
+        if not hasattr(loaded, own):
+            importlib.import_module(f"{module}.{own}")
+        assert getattr(graphvm, name) is getattr(loaded, own), name
+
+
+def test_no_module_hides_a_name() -> None:
+    """What imports `graphvm.x` makes `x` that module: no other thing may have that name."""
+    for module in pkgutil.iter_modules(graphvm.__path__):
+        if module.name in graphvm.__all__:
+            loaded = importlib.import_module(f"graphvm.{module.name}")
+            assert getattr(graphvm, module.name) is loaded

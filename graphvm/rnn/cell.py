@@ -16,7 +16,7 @@ from graphvm.rnn.sizes import zeros_of
 from graphvm.scopes import name_scope
 from graphvm.source import here
 from graphvm.tensor_shape import TensorShape
-from graphvm.variable_scope import VariableScope, get_variable, variable_scope
+from graphvm.variable_scopes import VariableScope, get_variable, variable_scope
 from graphvm.variables import Variable
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import GraphError

@@ -17,7 +17,7 @@ from graphvm.rnn.steps import Lengths, swapped
 from graphvm.scopes import name_scope
 from graphvm.source import here
 from graphvm.tensor_shape import TensorShape
-from graphvm.variable_scope import variable_scope
+from graphvm.variable_scopes import variable_scope
 from graphvm_runtime import dtypes
 
 

@@ -15,7 +15,7 @@ from graphvm.ops.tensor_array import TensorArray
 from graphvm.rnn.cell import like_a_cell
 from graphvm.rnn.sizes import batch_of, static_batch, static_size, zero_batch
 from graphvm.rnn.steps import through
-from graphvm.variable_scope import variable_scope
+from graphvm.variable_scopes import variable_scope
 from graphvm_runtime import dtypes
 
 

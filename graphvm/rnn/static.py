@@ -15,7 +15,7 @@ from graphvm.rnn.sizes import batch_of, common_type, zero_batch
 from graphvm.rnn.steps import Lengths
 from graphvm.scopes import control_dependencies
 from graphvm.source import here
-from graphvm.variable_scope import variable_scope
+from graphvm.variable_scopes import variable_scope
 
 
 def static_rnn(

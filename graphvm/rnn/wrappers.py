@@ -17,7 +17,7 @@ from graphvm.rnn.cell import RNNCell, like_a_cell
 from graphvm.rnn.lstm import LSTMStateTuple
 from graphvm.rnn.sizes import static_size
 from graphvm.scopes import device, name_scope
-from graphvm.variable_scope import variable_scope
+from graphvm.variable_scopes import variable_scope
 from graphvm_runtime.dtypes import DType, as_dtype
 
 

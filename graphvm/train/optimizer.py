@@ -18,7 +18,7 @@ from graphvm.scopes import init_scope, name_scope
 from graphvm.source import here
 from graphvm.transforms import gradients
 from graphvm.variable_collections import trainable_variables
-from graphvm.variable_scope import variable_scope
+from graphvm.variable_scopes import variable_scope
 from graphvm.variables import RefVariable, Variable
 from graphvm_runtime.errors import DTypeError, GraphError, clipped
 

@@ -7,7 +7,7 @@ from typing import Any
 from graphvm.collections import GraphKeys
 from graphvm.graph import Graph, get_default_graph
 from graphvm.initializers import Zeros
-from graphvm.variable_scope import get_variable
+from graphvm.variable_scopes import get_variable
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError, NameNotFoundError
 

@@ -130,7 +130,7 @@ def test_a_function_computes_what_numpy_does(case: str, known: bool) -> None:
     np.testing.assert_allclose(value, expected, rtol=1e-6)
     assert np.asarray(value).dtype == expected.dtype
     assert result.shape.is_compatible_with(expected.shape)
-    if known:
+    if known and "indices" not in case:  # how many there are depends on the values
         assert result.shape.as_list() == list(expected.shape)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import graphvm
 
-__all__ = list(graphvm.__all__)
+__all__ = dir(graphvm)
 
 
 def __getattr__(name: str) -> Any:
