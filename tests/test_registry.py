@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import float32, int32
 from graphvm_runtime.errors import DTypeError, GraphError
-from graphvm_runtime.kernels import has_kernel, made
+from graphvm_runtime.kernels import has_kernel, load_all, made
 from graphvm_runtime.ops import OpDef, define, lookup, names
 from graphvm_runtime.ops.registry import (
     REQUIRED,
@@ -66,6 +68,19 @@ every_op = pytest.mark.parametrize("name", names())
 @every_op
 def test_an_op_has_a_kernel_or_says_why_not(name: str) -> None:
     assert has_kernel(name) != (name in WITHOUT_KERNEL)
+
+
+@pytest.mark.parametrize("family", sorted({lookup(name).family for name in names()}))
+def test_kernels_lie_in_the_file_of_their_family(family: str) -> None:
+    """Kernels are loaded by families: one that lies elsewhere would be found by chance only."""
+    load_all()
+    ops = [n for n in names() if lookup(n).family == family and has_kernel(n)]
+    program = (
+        "from graphvm_runtime import kernels, ops\n"
+        f"missing = [op for op in {ops} if not kernels.has_kernel(op)]\n"
+        "assert not missing, missing"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @every_op

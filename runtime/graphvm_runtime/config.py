@@ -6,7 +6,6 @@ Each is read when it is asked for, and each is a context manager: `with config.I
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
@@ -139,6 +138,8 @@ SWITCHES: dict[str, Switch[Any]] = {
 def log(topic: str, message: str, *args: object) -> None:
     """Logs to `graphvm.<topic>` when GRAPHVM_LOG names the topic."""
     if topic in LOG.get().split(","):
+        import logging  # late, for those who log
+
         logger = logging.getLogger(f"graphvm.{topic}")
         if not logger.handlers and not logging.getLogger().handlers:
             logger.addHandler(logging.StreamHandler())

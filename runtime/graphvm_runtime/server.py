@@ -9,7 +9,7 @@ from typing import Any
 
 import grpc
 
-import graphvm_runtime.kernels  # noqa: F401  # a worker runs all ops
+from graphvm_runtime import kernels
 from graphvm_runtime.cluster.addresses import addresses_of, is_local, taken, to_bind
 from graphvm_runtime.cluster.codec import Encoder, fill_spans
 from graphvm_runtime.cluster.graphs import received, unpacked
@@ -113,6 +113,7 @@ class Server:
         bound = [address] if address.startswith("unix:") else to_bind(address)
         keys = self.safety.keys
         credentials = None if keys is None else keys.of_server()
+        kernels.load_all()  # no client should wait for one
         self.name = task_name(job, task)
         self._threads = Threads(f"graphvm-{job}-{task}")
         self.resources = ResourceManager()

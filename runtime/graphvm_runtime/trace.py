@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import dataclass, field
 
@@ -50,4 +49,6 @@ class Trace:
             }
             for s in self.spans
         ]
+        import json  # late, for those who trace
+
         return json.dumps({"traceEvents": events})

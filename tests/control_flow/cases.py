@@ -11,7 +11,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-import graphvm_runtime.kernels
 from graphvm_runtime.compiler.passes.cut_feeds import CutFeeds
 from graphvm_runtime.compiler.passes.dereference import Dereference
 from graphvm_runtime.compiler.passes.infer import Infer
@@ -29,10 +28,7 @@ from graphvm_runtime.ir.verify import verify
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.protos.meta_graph_pb2 import MetaGraphDef
 from graphvm_runtime.resources import ResourceManager, Step
-from graphvm_runtime.vm.dataflow import is_dataflow
 from graphvm_runtime.vm.executable import Compiled, Interpreted
-
-assert graphvm_runtime.kernels.__doc__  # loaded for what it registers
 
 FOLDER = Path(__file__).parent.parent / "data" / "goldens"
 PRIMITIVES = {"Switch", "Merge", "Enter", "RefSwitch", "RefMerge", "RefEnter"}
@@ -127,7 +123,7 @@ def executable(graph: Graph, request: Request, form: str) -> Any:
     else:
         graph, request = NonStrict()(graph, request)
     verify(graph)
-    if form in ("raised", "interpreted") and not is_dataflow(graph):
+    if form in ("raised", "interpreted") and not graph.is_dataflow:
         program = program_of(graph, request)
         return Compiled(program) if form == "raised" else Interpreted(program)
     return dataflow_of(graph, request)

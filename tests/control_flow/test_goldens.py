@@ -8,7 +8,6 @@ from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Graph, endpoint
 from graphvm_runtime.ir.lower import lower
 from graphvm_runtime.ir.raise_ import raise_, raise_report
-from graphvm_runtime.vm.dataflow import is_dataflow
 from tests.control_flow.alike import alike
 from tests.control_flow.cases import (
     FORMS,
@@ -80,10 +79,10 @@ def test_raised_equals_raised_and_lowered_and_raised(name: str) -> None:
         ends = [e for e in request.fetches if e.node in graph.by_name]
         wanted = {str(e) for e in ends} | set(request.targets)
         raised = raise_(graph, wanted)
-        if _has_calls(raised) or is_dataflow(raised):
+        if _has_calls(raised) or raised.is_dataflow:
             continue  # calls are written inline; an output of a lone Switch is asked for
         again = raise_(lower(raised, keep=request.targets), wanted)
-        assert not is_dataflow(again)
+        assert not again.is_dataflow
         assert alike(raised, again, ends, [t for t in request.targets if t in again.by_name])
 
 

@@ -13,7 +13,6 @@ from graphvm_runtime.ir.graph import Endpoint
 from graphvm_runtime.ir.lower import lower
 from graphvm_runtime.ir.raise_ import raise_, raise_report
 from graphvm_runtime.ir.read import read_graph
-from graphvm_runtime.vm.dataflow import is_dataflow
 from tests.control_flow.alike import alike
 from tests.control_flow.cases import Session, prepared
 
@@ -129,5 +128,5 @@ def test_what_is_lowered_is_raised_again_to_the_same(steps: Any) -> None:
     wanted = {str(fetch)}
     assert all(r.raised for r in raise_report(low, wanted))
     again = raise_(low, wanted)
-    assert not is_dataflow(again)
+    assert not again.is_dataflow
     assert alike(graph, again, request.fetches)

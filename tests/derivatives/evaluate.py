@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-import graphvm_runtime.kernels  # noqa: F401 (loads all kernels)
 from graphvm_runtime.ir.bodies import body_keys, body_ref
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, endpoint, reachable
 from graphvm_runtime.ir.materialise import materialise

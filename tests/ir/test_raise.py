@@ -9,7 +9,6 @@ from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.ir.graph import endpoint
 from graphvm_runtime.ir.raise_ import raise_, raise_report
 from graphvm_runtime.ir.text import print_graph
-from graphvm_runtime.vm.dataflow import is_dataflow
 from tests.control_flow.cases import Session, graph_of, prepared
 
 INPUTS = """graph
@@ -267,5 +266,5 @@ def test_outputs_keep_their_names_where_nothing_else_is_said() -> None:
             + "%m = Merge(neg:0, exp:0) {T=f32, N=2} : f32[], i32[]\n"
         )
     )
-    assert not is_dataflow(raised)
+    assert not raised.is_dataflow
     assert raised.by_name["exit"].op.name == raised.by_name["m"].op.name == "Identity"

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import graphvm_runtime.kernels
 from graphvm_runtime.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -17,10 +16,8 @@ from graphvm_runtime.errors import (
 from graphvm_runtime.ir.graph import Graph, endpoint, reachable
 from graphvm_runtime.resources import Queue, ResourceManager, Step, Variable
 from graphvm_runtime.shapes import TensorType
-from graphvm_runtime.vm.dataflow import Dataflow, is_dataflow
+from graphvm_runtime.vm.dataflow import Dataflow
 from tests.control_flow.cases import graph_of
-
-assert graphvm_runtime.kernels.__doc__  # loaded for what it registers
 
 INPUTS = """graph
 %p = Placeholder() {dtype=bool, shape=[]} : bool[]
@@ -307,5 +304,5 @@ def test_runs_may_go_on_at_the_same_time() -> None:
 
 
 def test_only_graphs_with_primitives_need_the_machine() -> None:
-    assert is_dataflow(graph_of(INPUTS))
-    assert not is_dataflow(graph_of("graph\n%n = NoOp()\n"))
+    assert graph_of(INPUTS).is_dataflow
+    assert not graph_of("graph\n%n = NoOp()\n").is_dataflow

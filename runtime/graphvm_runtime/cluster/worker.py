@@ -41,7 +41,7 @@ from graphvm_runtime.ops.logging import writes_file
 from graphvm_runtime.ops.registry import Effects
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Span, Trace
-from graphvm_runtime.vm.dataflow import Dataflow, is_dataflow
+from graphvm_runtime.vm.dataflow import Dataflow
 from graphvm_runtime.vm.executable import Compiled, DataflowRun, Interpreted, called
 
 # values of the fetches and spans of the trace, or what went wrong
@@ -151,7 +151,7 @@ class _Share:
         self.run: Callable[..., Sequence[Any]]
         self.program: Program | None = None  # None where it is run as dataflow
         assembler = Assembler(graph.library, runs=called)
-        if is_dataflow(graph):
+        if graph.is_dataflow:
             dataflow = Dataflow(
                 graph, request.feeds, request.fetches, request.targets,
                 lambda name: Compiled(assembler.function(name).ready), assembler.called,

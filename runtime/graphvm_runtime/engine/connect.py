@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from graphvm_runtime import config
-from graphvm_runtime.cluster.addresses import addresses_of, check
 from graphvm_runtime.engine.session import Session
 from graphvm_runtime.errors import InvalidArgumentError
 
@@ -25,11 +24,14 @@ def connect(target: str = "", options: Any = None) -> Session:
         InvalidArgumentError: it is no target, or the cluster is malformed.
     """
     cluster = getattr(options, "cluster_def", None)
-    jobs = (
-        addresses_of({job.name: dict(job.tasks) for job in cluster.job})
-        if cluster is not None
-        else {}
-    )
+    if target in ("", "local") and cluster is None:
+        return Session()
+    # what clusters need is loaded only where one is used
+    from graphvm_runtime.cluster.addresses import addresses_of, check
+
+    jobs = {}
+    if cluster is not None:
+        jobs = addresses_of({job.name: dict(job.tasks) for job in cluster.job})
     if target in ("", "local"):
         return _planning(jobs, options) if jobs else Session()
     scheme, found, address = target.partition("://")
@@ -38,7 +40,6 @@ def connect(target: str = "", options: Any = None) -> Session:
             f"{target!r} is no target", do="write grpc://host:port, or nothing for this process"
         )
     check(address)
-    # grpc is loaded only where a cluster is used
     from graphvm_runtime.engine.remote import RemoteSession
 
     return RemoteSession(address, _keys() if scheme == "grpcs" else None)
@@ -66,7 +67,7 @@ def _planning(jobs: Mapping[str, Mapping[int, str]], options: Any) -> Session:
     from graphvm_runtime.engine.master import MasterSession
     from graphvm_runtime.resources import ResourceManager
 
-    me = f"/job:client-{secrets.token_hex(4)}/replica:0/task:0"
+    me = f"/job:client-{os.urandom(4).hex()}/replica:0/task:0"
     threads, limits = Threads("graphvm-client"), Limits()
     here = LocalWorker(me, ResourceManager(), threads)
     handler = TaskHandler(here, serves=False)

@@ -41,7 +41,6 @@ from graphvm_runtime.errors import (
 from graphvm_runtime.ir.graph import Graph
 from graphvm_runtime.resources import Cancellation, Step
 from graphvm_runtime.trace import Span, Trace
-from graphvm_runtime.vm.dataflow import is_dataflow
 
 GRACE = 2.0  # seconds that the others have to stop once a step has failed
 CPU = "/device:CPU:0"
@@ -95,7 +94,7 @@ class MasterSession(Session):
         graph, request = self.compiled(request, optimise=True)
         place = Place(self.devices, self.default, self._soft)
         graph, request = place(graph, request)
-        if is_dataflow(graph):
+        if graph.is_dataflow:
             return _whole(graph, request, self.default)
         shares = partition(graph, request, self.default)
         for share in shares:

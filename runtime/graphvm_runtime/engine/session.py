@@ -29,7 +29,6 @@ from graphvm_runtime.ir.graph import Function, Graph, Node, reachable
 from graphvm_runtime.ops.functional import LOOPS
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Trace
-from graphvm_runtime.vm.dataflow import Dataflow, is_dataflow
 from graphvm_runtime.vm.executable import Compiled, DataflowRun, Interpreted, called
 
 EMIT_AFTER = 2  # runs that are interpreted first; a loop is emitted at once
@@ -254,7 +253,7 @@ class Plan:
             self._runs += 1
             if self._current is None:
                 graph, request = self.session.compiled(self.request, optimise=False)
-                if is_dataflow(graph):
+                if graph.is_dataflow:
                     self._use(dataflow_of(graph, request))
                     self._final = True
                     return
@@ -280,7 +279,7 @@ class Plan:
         with self._lock:
             if self._traced is None:
                 graph, request = self.session.compiled(self.request, optimise=False)
-                if is_dataflow(graph):
+                if graph.is_dataflow:
                     self._traced = dataflow_of(graph, request)
                 else:
                     self._traced = Interpreted(program_of(graph, request, plans=False), record)
@@ -289,6 +288,9 @@ class Plan:
 
 def dataflow_of(graph: Graph, request: Request) -> Executable:
     """What runs a graph of dataflow primitives."""
+    # loaded late: most graphs have none
+    from graphvm_runtime.vm.dataflow import Dataflow
+
     assembler = Assembler(graph.library, runs=called)
 
     def program_for(name: str) -> Executable:

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ops.control_flow import MERGES, NEXTS
+from graphvm_runtime.ops.control_flow import MERGES, NEXTS, PRIMITIVES
 from graphvm_runtime.ops.registry import Attrs, AttrValue, FuncRef, OpDef
 from graphvm_runtime.shapes import TensorType
 
@@ -164,6 +164,11 @@ class Graph:
             for name in dict.fromkeys([*(e.node for e in node.inputs), *node.after]):
                 out[name].append(node.name)
         return {k: tuple(v) for k, v in out.items()}
+
+    @cached_property
+    def is_dataflow(self) -> bool:
+        """Whether it has primitives that only the dataflow machine runs."""
+        return any(n.op.name in PRIMITIVES for n in self.nodes)
 
     def type_of(self, end: Endpoint) -> TensorType:
         """Type of an endpoint."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphvm_runtime.dtypes import Array, string, variant
+from graphvm_runtime.dtypes import Array, string
 from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Node, source_text
 from graphvm_runtime.kernels.precision import as_strings, unsigned_like
@@ -444,16 +444,6 @@ def _reversed(x: Array, axis: Array) -> Any:
 
 
 plain("ReverseV2", _reversed, aliases=(0,))
-
-
-@kernel("FakeParam")
-def _fake_param(node: Node) -> Kernel:
-    dtype, shape = node.attrs["dtype"], node.attrs["shape"]
-    if dtype is variant:
-        nothing: Any = TensorList(variant, None)
-    else:
-        nothing = zeros_of(dtype, tuple(d or 0 for d in shape or ()))
-    return Kernel(lambda: nothing, borrowed=True)
 
 
 plain("Where", np.argwhere)

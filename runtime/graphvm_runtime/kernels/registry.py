@@ -6,15 +6,18 @@ the call itself costs no more than the NumPy function.
 
 from __future__ import annotations
 
+import contextlib
+import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from typing import Any, TypeAlias
 
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import GraphError, UnimplementedError
 from graphvm_runtime.ir.graph import Node
-from graphvm_runtime.ops.registry import lookup
+from graphvm_runtime.ops.registry import OpDef, known, lookup
 
 # What a register holds: an ndarray or a NumPy scalar, a resource object, a tensor list.
 Register: TypeAlias = Any
@@ -69,6 +72,7 @@ class Kernel:
 Maker: TypeAlias = Callable[[Node], Kernel | Callable[..., Any]]
 
 _MAKERS: dict[str, Maker] = {}
+_PACKAGE = "graphvm_runtime.kernels"
 
 
 def kernel(*ops: str) -> Callable[[Maker], Maker]:
@@ -95,7 +99,7 @@ def made(node: Node) -> Kernel:
     Raises:
         UnimplementedError: there is none for its op.
     """
-    maker = _MAKERS.get(node.op.name)
+    maker = _MAKERS.get(node.op.name) or _loaded(node.op)
     if maker is None:
         raise UnimplementedError(
             f"no kernel for {node.op.name}",
@@ -108,7 +112,22 @@ def made(node: Node) -> Kernel:
 
 def has_kernel(op: str) -> bool:
     """Whether the op has a kernel."""
-    return op in _MAKERS
+    return op in _MAKERS or (known(op) and _loaded(lookup(op)) is not None)
+
+
+def load_all() -> None:
+    """Loads all kernels, which are otherwise loaded by families when they are first needed."""
+    package = import_module(_PACKAGE)
+    for found in pkgutil.walk_packages(package.__path__, _PACKAGE + "."):
+        import_module(found.name)
+
+
+def _loaded(op: OpDef) -> Maker | None:
+    """The maker for an op whose family was not loaded yet, None where it has none."""
+    if op.family:
+        with contextlib.suppress(ModuleNotFoundError):  # a family may have no kernels
+            import_module(f"{_PACKAGE}.{op.family}")
+    return _MAKERS.get(op.name)
 
 
 def ufunc(op: str, function: Callable[..., Any], expression: str = "") -> None:
@@ -129,6 +148,7 @@ __all__ = [
     "Register",
     "has_kernel",
     "kernel",
+    "load_all",
     "made",
     "plain",
     "ufunc",

@@ -6,6 +6,7 @@ A declaration says what an op *is*. What computes it is in `kernels/`, how it is
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntFlag
@@ -202,6 +203,8 @@ class OpDef:
         commutative: inputs may be swapped.
         forwards: output i is input i, unchanged; there are as many of both.
         internal: never written to files.
+        family: the file here that declares it, `math.elementwise`; kernels are first looked for in
+            the file of that name.
         constraints: numbered rules that the shape function checks, quoted in its errors.
     """
 
@@ -216,6 +219,7 @@ class OpDef:
     commutative: bool = False
     forwards: bool = False
     internal: bool = False
+    family: str = ""
     constraints: tuple[str, ...] = ()
     doc: str = ""
     is_stateful: bool = False  # from `effects`: passes must leave each node of it alone
@@ -390,6 +394,7 @@ def define(
     """
     if name in _WAITING:
         raise GraphError(f"op {name!r} is declared already")
+    family = sys._getframe(1).f_globals["__name__"].removeprefix("graphvm_runtime.ops.")
 
     def declared() -> OpDef:
         takes, _, gives = signature.partition("->")
@@ -406,6 +411,7 @@ def define(
             commutative=commutative,
             forwards=forwards,
             internal=name.startswith("_"),
+            family=family,
             constraints=tuple(constraints),
             doc=doc,
             is_stateful=bool(effects & Effects.STATEFUL),

@@ -22,7 +22,6 @@ import numpy as np
 from graphvm_runtime.compiler.values import own, picked, truth
 from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Endpoint, Graph, source_text
-from graphvm_runtime.ops.control_flow import PRIMITIVES
 from graphvm_runtime.resources import Step
 from graphvm_runtime.vm.faults import located
 from graphvm_runtime.vm.tokens import (
@@ -566,8 +565,3 @@ def _outputs(item: Item, result: Any) -> Sequence[Any]:
         return (result,)
     outputs: Sequence[Any] = result if item.outputs else ()
     return outputs
-
-
-def is_dataflow(graph: Graph) -> bool:
-    """Whether the graph has primitives that only the dataflow machine runs."""
-    return any(n.op.name in PRIMITIVES for n in graph.nodes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphvm_runtime import config
 from graphvm_runtime.compiler.emit import Emitted, Guard, emitted, emitted_strand
@@ -12,11 +12,13 @@ from graphvm_runtime.compiler.values import handed
 from graphvm_runtime.dtypes import string
 from graphvm_runtime.kernels.precision import as_strings
 from graphvm_runtime.resources import Step
-from graphvm_runtime.vm.dataflow import Dataflow
 from graphvm_runtime.vm.faults import raise_located
 from graphvm_runtime.vm.interpreter import Interpreter, Watcher
 from graphvm_runtime.vm.quiet import SETTING, quiet
 from graphvm_runtime.vm.strands import run_strands
+
+if TYPE_CHECKING:
+    from graphvm_runtime.vm.dataflow import Dataflow
 
 
 class Interpreted:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.ir.graph import Function, Graph, Node, functions_used
-from graphvm_runtime.ir.lower import lower
 from graphvm_runtime.ir.strictness import queues
 from graphvm_runtime.ops.control_flow import PRIMITIVES
 from graphvm_runtime.ops.functional import LOOPS, REGIONS
@@ -37,6 +36,9 @@ class NonStrict:
         names = _loose(graph.nodes, graph.library, loose)
         if not names:
             return graph, request
+        # loaded late: hardly a graph needs it
+        from graphvm_runtime.ir.lower import lower
+
         return lower(graph, only=names, keep=request.names(), gate=False), request
 
 

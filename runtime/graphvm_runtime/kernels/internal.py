@@ -1,4 +1,4 @@
-"""Kernels of `_Send` and `_Recv`: values on their way between the devices of one step."""
+"""Kernels of ops that never leave a process: `_Send` and `_Recv` between the devices of a step."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import graphvm_runtime.kernels.state  # noqa: F401 (makes `_Reference`, as it makes VarHandleOp)
 from graphvm_runtime.device_spec import parsed
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel
