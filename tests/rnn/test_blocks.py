@@ -114,9 +114,10 @@ def test_all_steps_are_derived_as_if_written_out(steps: int) -> None:
     whole = block(*inputs, steps=steps)
     x, c, h = inputs[:3]
     weights: Any = inputs[3:]
+    written_out: Any = lstm_written_out
     cs, hs = [], []
     for t in range(steps):
-        _, c, _, _, _, _, h = lstm_written_out(x[t], c, h, *weights, peephole=True)
+        _, c, _, _, _, _, h = written_out(x[t], c, h, *weights, peephole=True)
         cs.append(c)
         hs.append(h)
     zeros = [tf.zeros([B, C])] * (5 - steps)

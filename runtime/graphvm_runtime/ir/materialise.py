@@ -320,7 +320,8 @@ class _Work:
             f"{value.node}/push",
             "TensorListPushBack",
             [body.params[at], value],
-            {"element_dtype": type_.dtype},
+            # nobody but derivatives in this step sees the list
+            {"element_dtype": type_.dtype, "_shares": True},
             [_LIST],
             device,
         )

@@ -50,6 +50,10 @@ def _check_type(held: TensorList, dtype: DType) -> None:
 
 @kernel("TensorListPushBack")
 def _push(node: Node) -> Kernel:
+    if node.attrs.get("_shares"):
+        # the list never leaves the step, so elements may be what others read as well: counted as
+        # memory that it shares, they are neither copied nor written to
+        return Kernel(TensorList.pushed, aliases=(0, 1))
     return Kernel(TensorList.pushed, aliases=(0,), keeps=(1,))
 
 
