@@ -48,7 +48,8 @@ WITHOUT_KERNEL = {
         (
             "VariableV2", "Variable", "Assign", "AssignAdd", "AssignSub", "IsVariableInitialized",
             "ApplyGradientDescent", "CountUpTo", "RefSwitch", "RefMerge", "RefEnter", "RefExit",
-            "RefNextIteration",
+            "RefNextIteration", "Barrier", "BarrierInsertMany", "BarrierTakeMany", "BarrierClose",
+            "BarrierReadySize", "BarrierIncompleteSize",
         ),
         DEREFERENCE,
     ),

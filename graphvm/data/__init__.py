@@ -3,8 +3,8 @@
 Source: `tf.compat.v1.data`.
 """
 
-from graphvm.data.dataset import (
-    Dataset,
+from graphvm.data.dataset import Dataset
+from graphvm.data.faces import (
     get_output_classes,
     get_output_shapes,
     get_output_types,

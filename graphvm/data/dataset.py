@@ -9,6 +9,7 @@ import numpy as np
 
 from graphvm.conversion import TensorLike, apply, convert_to_tensor, output
 from graphvm.data.functions import Traced, copied_by_value
+from graphvm.data.inputs import first_axis, number
 from graphvm.data.iterator import Iterator, resource
 from graphvm.data.structure import Structure, flatten, pack, tensors_of
 from graphvm.graph import Tensor, get_default_graph
@@ -16,23 +17,12 @@ from graphvm.ops.random import get_seed
 from graphvm.source import here
 from graphvm.tensor_shape import TensorShape
 from graphvm_runtime import dtypes
-from graphvm_runtime.dtypes import DType, as_dtype
+from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError, clipped
 
-__all__ = [
-    "Dataset", "get_output_classes", "get_output_shapes", "get_output_types",
-    "make_initializable_iterator", "make_one_shot_iterator",
-]  # fmt: skip
+__all__ = ["Dataset"]
 
 _MOST = np.iinfo(np.int64).max
-
-
-def _number(value: TensorLike, name: str, dtype: DType = dtypes.int64) -> Tensor:
-    """An input of an op that is one number."""
-    tensor = convert_to_tensor(value, None if isinstance(value, Tensor) else dtype, name)
-    if tensor.dtype.base is not dtype:
-        tensor = output("Cast", (tensor,), {"DstT": dtype})
-    return tensor
 
 
 class Dataset:
@@ -140,7 +130,7 @@ class Dataset:
         start, stop = (0, args[0]) if len(args) == 1 else args[:2]
         step = args[2] if len(args) == 3 else 1
         structure = Structure(as_dtype(output_type), TensorShape([]))
-        numbers = (_number(start, "start"), _number(stop, "stop"), _number(step, "step"))
+        numbers = (number(start, "start"), number(stop, "stop"), number(step, "step"))
         return Dataset(output("RangeDataset", numbers, structure.attrs, name), structure)
 
     @staticmethod
@@ -212,7 +202,7 @@ class Dataset:
         traced = Traced(map_func, self._structure, "Dataset_map")
         if num_parallel_calls is None:
             return self._calling("MapDataset", traced, "f", traced.structure, name)
-        calls = _number(num_parallel_calls, "num_parallel_calls")
+        calls = number(num_parallel_calls, "num_parallel_calls")
         said = {None: b"default", True: b"true", False: b"false"}[deterministic]
         return self._calling(
             "ParallelMapDatasetV2", traced, "f", traced.structure, name, calls, deterministic=said
@@ -292,8 +282,8 @@ class Dataset:
         """
         del num_parallel_calls, deterministic
         traced = Traced(map_func, self._structure, "Dataset_interleave")
-        width = _number(-1 if cycle_length is None else cycle_length, "cycle_length")
-        length = _number(1 if block_length is None else block_length, "block_length")
+        width = number(-1 if cycle_length is None else cycle_length, "cycle_length")
+        length = number(1 if block_length is None else block_length, "block_length")
         return self._calling("InterleaveDataset", traced, "f", _inner(traced), name, width, length)
 
     def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
@@ -334,7 +324,7 @@ class Dataset:
 
         Source: TF op `RepeatDataset`.
         """
-        return self._same("RepeatDataset", name, _number(-1 if count is None else count, "count"))
+        return self._same("RepeatDataset", name, number(-1 if count is None else count, "count"))
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """The first elements.
@@ -348,7 +338,7 @@ class Dataset:
 
         Source: TF op `TakeDataset`.
         """
-        return self._same("TakeDataset", name, _number(count, "count"))
+        return self._same("TakeDataset", name, number(count, "count"))
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """All but the first elements.
@@ -362,7 +352,7 @@ class Dataset:
 
         Source: TF op `SkipDataset`.
         """
-        return self._same("SkipDataset", name, _number(count, "count"))
+        return self._same("SkipDataset", name, number(count, "count"))
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """One of several parts: every `num_shards`th element.
@@ -377,7 +367,7 @@ class Dataset:
 
         Source: TF op `ShardDataset`.
         """
-        count, which = _number(num_shards, "num_shards"), _number(index, "index")
+        count, which = number(num_shards, "num_shards"), number(index, "index")
         return self._same("ShardDataset", name, count, which)
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
@@ -394,7 +384,7 @@ class Dataset:
         Source: TF op `PrefetchDataset`.
         """
         size = -1 if buffer_size is None else buffer_size
-        return self._same("PrefetchDataset", name, _number(size, "buffer_size"))
+        return self._same("PrefetchDataset", name, number(size, "buffer_size"))
 
     def shuffle(
         self,
@@ -419,8 +409,8 @@ class Dataset:
         first, second = get_seed(seed)
         anew = reshuffle_each_iteration is None or bool(reshuffle_each_iteration)
         return self._same(
-            "ShuffleDataset", name, _number(buffer_size, "buffer_size"),
-            _number(first or 0, "seed"), _number(second or 0, "seed2"),
+            "ShuffleDataset", name, number(buffer_size, "buffer_size"),
+            number(first or 0, "seed"), number(second or 0, "seed2"),
             reshuffle_each_iteration=anew,
         )  # fmt: skip
 
@@ -491,9 +481,9 @@ class Dataset:
         Source: TF op `BatchDatasetV2`.
         """
         del num_parallel_calls, deterministic
-        size = _number(batch_size, "batch_size")
-        whole = _number(drop_remainder, "drop_remainder", dtypes.bool_)
-        first = _first_axis(size, whole)
+        size = number(batch_size, "batch_size")
+        whole = number(drop_remainder, "drop_remainder", dtypes.bool_)
+        first = first_axis(size, whole)
         structure = self._structure.with_shapes(lambda s: TensorShape([first]).concatenate(s))
         inputs = (self._variant_tensor, size, whole)
         return Dataset(output("BatchDatasetV2", inputs, structure.attrs, name), structure)
@@ -540,9 +530,9 @@ class Dataset:
             for i, s in enumerate(shapes)
         ]
         fillers = self._fillers(padding_values)
-        size = _number(batch_size, "batch_size")
-        whole = _number(drop_remainder, "drop_remainder", dtypes.bool_)
-        first = _first_axis(size, whole)
+        size = number(batch_size, "batch_size")
+        whole = number(drop_remainder, "drop_remainder", dtypes.bool_)
+        first = first_axis(size, whole)
         known = [TensorShape([first]).concatenate(s) for s in shapes]
         structure = Structure(mine.types, mine.pack(known))
         attrs = {"output_shapes": structure.attrs["output_shapes"]}
@@ -602,67 +592,3 @@ def _inner(traced: Traced) -> Structure:
     if not isinstance(traced.result, Dataset):
         raise TypeError(f"the function gives a dataset, not {clipped(traced.result)}")
     return traced.result._structure
-
-
-def _first_axis(size: Tensor, whole: Tensor) -> int | None:
-    """Static size of a batch, where it is known and all batches are whole."""
-    known, drops = size.graph.constant_of(size), whole.graph.constant_of(whole)
-    if known is None or drops is None or not drops:
-        return None
-    return int(known) if known > 0 else None
-
-
-def make_one_shot_iterator(dataset: Dataset) -> Iterator:
-    """See `Dataset.make_one_shot_iterator`.
-
-    Args:
-        dataset: the dataset.
-
-    Source: `tf.compat.v1.data.make_one_shot_iterator`.
-    """
-    return dataset.make_one_shot_iterator()
-
-
-def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:
-    """See `Dataset.make_initializable_iterator`.
-
-    Args:
-        dataset: the dataset.
-        shared_name: iterators of one shared name are one.
-
-    Source: `tf.compat.v1.data.make_initializable_iterator`.
-    """
-    return dataset.make_initializable_iterator(shared_name)
-
-
-def get_output_types(dataset_or_iterator: Dataset | Iterator) -> Any:
-    """Element type of each component.
-
-    Args:
-        dataset_or_iterator: a dataset or an iterator.
-
-    Source: `tf.compat.v1.data.get_output_types`.
-    """
-    return dataset_or_iterator.output_types
-
-
-def get_output_shapes(dataset_or_iterator: Dataset | Iterator) -> Any:
-    """Static shape of each component.
-
-    Args:
-        dataset_or_iterator: a dataset or an iterator.
-
-    Source: `tf.compat.v1.data.get_output_shapes`.
-    """
-    return dataset_or_iterator.output_shapes
-
-
-def get_output_classes(dataset_or_iterator: Dataset | Iterator) -> Any:
-    """Tensor for each component.
-
-    Args:
-        dataset_or_iterator: a dataset or an iterator.
-
-    Source: `tf.compat.v1.data.get_output_classes`.
-    """
-    return dataset_or_iterator.output_classes

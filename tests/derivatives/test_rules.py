@@ -170,6 +170,22 @@ CASES = [
         Case(op, (real(2, 3), apart(2, 3) * 8 - 7))
         for op in ("LeakyReluGrad", "Relu6Grad", "EluGrad", "SeluGrad")
     ),
+    *(
+        Case("RaggedGather", (splits, real(6, 2), np.array(index, I32)),
+             {"OUTPUT_RAGGED_RANK": deep}, outputs=(deep, deep + 1))
+        for splits, index, deep in [
+            ((np.array([0, 1, 4, 6]),), [2, 0, 2], 1), ((np.array([0, 1, 4, 6]),), 1, 0),
+            ((np.array([0, 2, 3]), np.array([0, 1, 4, 6])), [[1, 0]], 3),
+        ]
+    ),
+    Case("RaggedTensorToSparse", ((np.array([0, 1, 4, 6]),), real(6, 2)), outputs=(1, 2)),
+    *(
+        Case("RaggedTensorToTensor", (np.array(shape, np.int64), real(6, *inner), real(*default),
+             (np.array([0, 2, 3]), np.array([0, 1, 4, 6]))),
+             {"row_partition_types": (b"ROW_SPLITS", b"ROW_SPLITS")})
+        for shape, inner, default in [(-1, (), ()), ([3, 1, 2, 2], (2,), (2,)),
+                                      ([-1, -1, -1, 2], (2,), ())]
+    ),
     *(Case(*case) for case in convolution_cases(real)),
     *(Case(*case) for case in pool_cases(apart, real)),
     # its rule is the derivative where labels are probabilities

@@ -14,6 +14,7 @@ from tests.ops import (
     table_math,
     table_math_reduction,
     table_nn,
+    table_ragged,
     table_regex,
     table_rnn,
     table_splitting,
@@ -35,6 +36,7 @@ for _family in (
     table_rnn,
     table_splitting,
     table_state,
+    table_ragged,
 ):
     for _row in _family.ROWS:
         assert _row.op not in ROWS, f"{_row.op} has two rows"

@@ -26,6 +26,11 @@ _RESOURCE_FORM = {
     "AssignAdd": "AssignAddVariableOp",
     "AssignSub": "AssignSubVariableOp",
     "IsVariableInitialized": "VarIsInitializedOp",
+    "BarrierInsertMany": "_BarrierInsertMany",
+    "BarrierTakeMany": "_BarrierTakeMany",
+    "BarrierClose": "_BarrierClose",
+    "BarrierReadySize": "_BarrierReadySize",
+    "BarrierIncompleteSize": "_BarrierIncompleteSize",
 }
 HANDLE = TensorType(resource, ())
 
@@ -172,6 +177,8 @@ class _Body:
         op = node.op.name
         if op in _VARIABLES:
             return _variable(node)
+        if op == "Barrier":
+            return node.changed(op=lookup("_Barrier"), outputs=(HANDLE,))
         if op == "_Arg" and node.outputs[0].dtype.is_ref:
             return self.argument(node)
         refs = [self.is_ref(e) for e in node.inputs]
@@ -239,9 +246,8 @@ class _Body:
                 inputs.append(next(rest))
         form = _resource_form(node)
         if form is not None:
-            outputs = tuple(
-                o for a, o in zip(node.op.outputs, node.outputs, strict=True) if not a.is_ref
-            )
+            gives = [a.is_ref for a in node.op.outputs for _ in a.dtypes(node.attrs)]
+            outputs = tuple(o for r, o in zip(gives, node.outputs, strict=True) if not r)
             attrs = {k: v for k, v in node.attrs.items() if k in form.attrs or k[0] == "_"}
             if "dtype" in form.attrs:
                 attrs["dtype"] = node.attrs.get("T", node.attrs.get("dtype"))
