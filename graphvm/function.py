@@ -234,6 +234,8 @@ class FuncGraph(Graph):
         result_names: Sequence[str] | None = None,
         control: Iterable[Operation] = (),
         attrs: Mapping[str, AttrValue] | None = None,
+        *,
+        exact: bool = False,
     ) -> Function:
         """The function that takes `inputs` and gives `outputs`, now in the library.
 
@@ -242,6 +244,10 @@ class FuncGraph(Graph):
             result_names: a name for each; without them the names of their operations.
             control: operations that run whether or not an output needs them.
             attrs: attributes of the FunctionDef.
+            exact: give it its very name.
+
+        Raises:
+            GraphError: the library has another function of that name.
         """
         results = [self.capture(t) for t in outputs]
         if result_names is None:
@@ -263,7 +269,7 @@ class FuncGraph(Graph):
             rest = [n for n in self._nodes if n.op.name != "_Arg"]
             body = ir.Graph((*params, *rest))
         function = Function(
-            self.unique_function_name(self.name),
+            self.name if exact else self.unique_function_name(self.name),
             tuple(t.endpoint for t in self.inputs),
             tuple(t.endpoint for t in results),
             tuple(result_names),

@@ -17,7 +17,7 @@ from graphvm_runtime.ir.file_order import Mapped
 from graphvm_runtime.ir.functions import Instances
 from graphvm_runtime.ir.graph import Endpoint, Function
 from graphvm_runtime.ir.node_reader import Reader
-from graphvm_runtime.ir.read import check_versions, read_library
+from graphvm_runtime.ir.read import check_versions, gradients_of, read_library
 from graphvm_runtime.ir.write import write_function
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 
@@ -104,7 +104,9 @@ def _imported(
         ops = None if producer_op_list is None else {o.name: o for o in producer_op_list.op}
         own = {f.signature.name for f in message.library.function}
         instances = Instances(
-            message.library.function, {n: f for n, f in graph.library.items() if n not in own}
+            message.library.function,
+            {n: f for n, f in graph.library.items() if n not in own},
+            gradients_of(message.library),
         )
         reader = Reader(
             instances,

@@ -27,6 +27,9 @@ class Library:
         self.bodies: dict[str, Any] = {}
         # the derived functions that symbolic gradients stand for, by name of the function
         self.derived: dict[str, str] = {}
+        # what users defined (graphvm.defun), and names of functions that are still to come
+        self.defined: dict[Any, Any] = {}
+        self.declared: set[str] = set()
         self._library_lock = threading.Lock()
 
     def next_seed(self) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from graphvm.graph import Tensor
 from graphvm.rules.list_elements import zero_cotangent
-from graphvm.rules.nodes import zeros, zeros_like
+from graphvm.rules.nodes import node, zeros, zeros_like
 from graphvm.rules.registry import (
     Both,
     Cotangent,
@@ -24,8 +24,11 @@ from graphvm.rules.registry import (
     dense,
 )
 from graphvm_runtime.dtypes import resource
+from graphvm_runtime.errors import RuleError
 from graphvm_runtime.ir.bodies import body_keys
+from graphvm_runtime.ir.graph import Function
 from graphvm_runtime.ir.saved import ORDER
+from graphvm_runtime.ops.registry import FuncRef
 from graphvm_runtime.shapes import is_known
 
 
@@ -172,7 +175,34 @@ def _push_branch(site: Site, tangents: Tangents, transform: Transform) -> Tangen
 # -- calls -----------------------------------------------------------------------------------
 
 
+def _pull_declared(site: Site, cotangents: Cotangents, gradient: Function) -> Cotangents:
+    """A call of the function that is declared to be the gradient: of arguments and cotangents."""
+    given = [
+        zeros_like(site.outputs[i]) if c is None else dense(c) for i, c in enumerate(cotangents)
+    ]
+    count = len(site.node.inputs)
+    if (len(gradient.params), len(gradient.results)) != (count + len(given), count):
+        raise RuleError(
+            f"{gradient.name!r} takes {len(gradient.params)} tensors and gives "
+            f"{len(gradient.results)}: a gradient here takes {count + len(given)} and gives "
+            f"{count}",
+            node=site.node.signature(),
+        )
+    stateful = any(n.op.is_stateful and n.op.name != "_Arg" for n in gradient.body.nodes)
+    attrs = {
+        "f": FuncRef(gradient.name),
+        "Tout": tuple(t.dtype.base for t in gradient.result_types),
+        "_output_shapes": tuple(t.shape for t in gradient.result_types),
+    }
+    op = "StatefulPartitionedCall" if stateful else "PartitionedCall"
+    found = node.of(op, ([*site.inputs, *given],), attrs).outputs
+    return [t if want else None for t, want in zip(found, site.wanted, strict=True)]
+
+
 def _pull_call(site: Site, cotangents: Cotangents, transform: Transform) -> Cotangents:
+    gradient = transform.gradient_function(site)
+    if gradient is not None:
+        return _pull_declared(site, cotangents, gradient)
     results = transform.dependent_results(site, "f")
     given = {i: dense(c) for i, c in enumerate(cotangents) if c is not None and i in results}
     order = sorted(transform.reaching(site, "f", set(given)) & transform.dependent(site, "f"))
@@ -188,6 +218,11 @@ def _pull_call(site: Site, cotangents: Cotangents, transform: Transform) -> Cota
 
 
 def _push_call(site: Site, tangents: Tangents, transform: Transform) -> Tangents:
+    gradient = transform.gradient_function(site)
+    if gradient is not None:
+        return transform.pushed_by_reverse(
+            site, lambda gs: _pull_declared(site, gs, gradient), tangents
+        )
     given = {i: t for i, t in enumerate(tangents) if t is not None}
     order = sorted(transform.dependent_results(site, "f"))
     region = transform.region(site)

@@ -27,7 +27,7 @@ from graphvm.rules.nodes import add, conj, constant, mul, node, zeros_like
 from graphvm.rules.site import Site as Site
 from graphvm_runtime.dtypes import resource, variant
 from graphvm_runtime.errors import RuleError
-from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.shapes import TensorType
 
 # What is known of the derivative in one tensor; None: it is zero.
@@ -120,6 +120,9 @@ class Transform(Protocol):
 
     def reaching(self, site: Site, attr: str, results: set[int]) -> set[int]:
         """Parameters that some of the results need, or that a later derivative asks for."""
+
+    def gradient_function(self, site: Site) -> Function | None:
+        """The function that is declared to be the gradient of the one that a node calls."""
 
     def trips(self, site: Site) -> Tensor:
         """How often a loop runs."""

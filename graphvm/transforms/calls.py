@@ -12,7 +12,7 @@ from graphvm.function import FuncGraph
 from graphvm.graph import Graph, Tensor
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.calls import COUNTED, SYMBOLIC, as_calls, symbolic_call
-from graphvm_runtime.ir.graph import Function, Node
+from graphvm_runtime.ir.graph import GRADIENT, Function, Node
 from graphvm_runtime.ops.registry import FuncRef
 
 # builds, in the default graph, the cotangents of tensors from those of others; zeros, not None
@@ -117,6 +117,9 @@ def _derived(graph: Graph, node: Node, pull: Pull) -> Node:
 
 def _derived_function(graph: Graph, function: Function, pull: Pull) -> str:
     """Name of the function that takes arguments and cotangents, and gives cotangents."""
+    declared = function.attrs.get(GRADIENT)
+    if declared is not None:
+        return str(declared.name)
     around = graph.outermost
     body = FuncGraph(f"{function.name}_gradient", around)
     with body.as_default():

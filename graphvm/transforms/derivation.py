@@ -30,12 +30,12 @@ from graphvm.transforms.scopes import (
     has_derivative,
     sources_of,
 )
-from graphvm_runtime.errors import GraphError, GraphvmError
+from graphvm_runtime.errors import GraphError, GraphvmError, RuleError
 from graphvm_runtime.ir.bodies import body_keys, body_ref
-from graphvm_runtime.ir.graph import Endpoint, Function, Node, source_text
+from graphvm_runtime.ir.graph import GRADIENT, Endpoint, Function, Node, source_text
 from graphvm_runtime.ir.saved import FAMILY, SAVED, Steps, path_of
 from graphvm_runtime.ops.control_flow import ENTERS, NEXTS, SWITCHES
-from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
+from graphvm_runtime.ops.functional import BRANCHES, CALLS, LOOPS, REGIONS
 
 T = TypeVar("T")
 
@@ -84,6 +84,7 @@ class Derivation:
         self.touched: set[str] = set()  # nodes that a derivative of theirs connects
         self.tangents: dict[Steps, tuple[BodyScope, dict[Endpoint, Tensor]]] = {}
         self._holds: dict[str, bool] = {}
+        self._open: list[str] = []  # functions that are being looked at
         reached, size = self._mark((), nodes, sources, stops), (-1, -1)
         # what is not raised leads back to itself, by edges and by stacks
         again = any(n.op.name in NEXTS for n in nodes)
@@ -149,12 +150,22 @@ class Derivation:
         """Outputs of a node with bodies that depend, when these inputs do."""
         if not given and not self.concerned(node):
             return set()
+        if self.own_gradient(node) is not None or _asked(node):
+            return {i for i, t in enumerate(node.outputs) if has_derivative(t)}
         found: set[int] = set()
         for attr in body_keys(node):
             if attr == "cond":
                 continue
             function = self.function(body_ref(node, attr).name)
             inner = (*steps, (node.name, attr))
+            if function.name in self._open:
+                raise RuleError(
+                    f"function {function.name!r} calls itself: its derivative would have no end",
+                    node=node.signature(),
+                    made=source_text(node.source),
+                    do="give it a grad_func, or write it as a while_loop",
+                )
+            self._open.append(function.name)
             shift = node.op.name in BRANCHES
             params = {i - shift for i in given if i >= shift}
             while True:
@@ -165,6 +176,7 @@ class Derivation:
                 if node.op.name not in LOOPS or results <= params:
                     break
                 params |= results
+            self._open.pop()
             found |= params if node.op.name in LOOPS else results
         return {i for i in found if has_derivative(node.outputs[i])}
 
@@ -271,6 +283,17 @@ class Derivation:
                 for name in node.after:
                     pending.extend(nodes[name].inputs)
         return {i for i, e in enumerate(function.params) if e in seen}
+
+    def gradient_function(self, site: Site) -> Function | None:
+        """See `Transform`."""
+        return self.own_gradient(site.node)
+
+    def own_gradient(self, node: Node) -> Function | None:
+        """The function that is declared to be the gradient of the one that a node calls."""
+        if node.op.name not in CALLS:
+            return None
+        ref = self.function(node.attrs["f"].name).attrs.get(GRADIENT)
+        return None if ref is None else self.function(ref.name)
 
     def trips(self, site: Site) -> Tensor:
         """See `Transform`."""
@@ -505,3 +528,9 @@ def _gated(found: Cotangents) -> Cotangents:
         graph: Graph = tensor.graph
         out.append(graph.add_node("Identity", (tensor,), None, None, some).outputs[0])
     return out
+
+
+def _asked(node: Node) -> bool:
+    """Whether a node asks for a gradient that is registered, which sees it from outside."""
+    asked = node.attrs.get("_gradient_op_type")
+    return asked is not None and asked.decode() in RULES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from graphvm_runtime import dtypes
@@ -94,14 +95,21 @@ class Instances:
     Args:
         definitions: the file's.
         known: functions that are there already; they win over definitions of their name.
+        gradients: names of the functions that are gradients of others.
 
     Attributes:
         pending: instances whose body is not read yet, `(definition, name, attributes)`.
         needed: names of functions that something referred to.
     """
 
-    def __init__(self, definitions: Iterable[FunctionDef], known: Mapping[str, Function]) -> None:
+    def __init__(
+        self,
+        definitions: Iterable[FunctionDef],
+        known: Mapping[str, Function],
+        gradients: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.definitions = {f.signature.name: f for f in definitions}
+        self.gradients = gradients
         self.known = known
         self.pending: list[tuple[FunctionDef, str, dict[str, AttrValue]]] = []
         self.needed: set[str] = set()

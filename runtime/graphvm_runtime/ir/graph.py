@@ -190,6 +190,10 @@ class Graph:
         return replace(self, library=library)
 
 
+# an attribute of a function: the function that is its gradient, a GradientDef in a file
+GRADIENT = "_gradient_function"
+
+
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Function:
     """A named graph with parameters and results.

@@ -19,11 +19,11 @@ from graphvm_runtime.ir.attrs import (
 )
 from graphvm_runtime.ir.debug_info import Sources
 from graphvm_runtime.ir.functions import Instances, arg_types, flat_names, result_ends
-from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Function, Graph, Node
+from graphvm_runtime.ir.graph import GRADIENT, PRODUCER, Endpoint, Function, Graph, Node
 from graphvm_runtime.ir.node_reader import SHAPES, Reader
 from graphvm_runtime.ir.tensor_proto import shape_of_proto
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
-from graphvm_runtime.protos.function_pb2 import FunctionDef
+from graphvm_runtime.protos.function_pb2 import FunctionDef, FunctionDefLibrary
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.protos.op_def_pb2 import OpDef as OpDefProto
 from graphvm_runtime.protos.versions_pb2 import VersionDef
@@ -62,7 +62,7 @@ def read_graph(
         NotFoundError: it has an op that is not known.
     """
     check_versions(message.versions)
-    instances = Instances(message.library.function, {})
+    instances = Instances(message.library.function, {}, gradients_of(message.library))
     sources = Sources(message.debug_info if message.HasField("debug_info") else None)
     producer = message.versions.producer or message.version
     reader = Reader(
@@ -91,11 +91,16 @@ def read_nodes(
         GraphError: it is malformed.
     """
     message = GraphDef.FromString(data)
-    instances = Instances(message.library.function, {})
+    instances = Instances(message.library.function, {}, gradients_of(message.library))
     sources = Sources(message.debug_info)
     reader = Reader(instances, sources, outside=outside, is_open=True, internal=True)
     nodes = reader.read(message.node)
     return nodes, read_library(instances, sources, internal=True)
+
+
+def gradients_of(library: FunctionDefLibrary) -> dict[str, str]:
+    """Names of the functions that are gradients of others, by the names of these."""
+    return {g.function_name: g.gradient_func for g in library.gradient}
 
 
 def read_library(
@@ -207,6 +212,9 @@ def read_function(
             raise GraphError(f"function {name!r} has no node {node!r}, its control output {key!r}")
         control.append(node)
     attrs = {k: read_attr(v, "", bindings) for k, v in definition.attr.items()}
+    derived = instances.gradients.get(signature.name)
+    if derived is not None and derived in instances:
+        attrs[GRADIENT] = instances.instance(FuncRef(derived, tuple(bindings.items())))
     return Function(
         name,
         tuple(params),

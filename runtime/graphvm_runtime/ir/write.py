@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.attrs import face_of_attr, write_attr
 from graphvm_runtime.ir.debug_info import SourceWriter
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
+from graphvm_runtime.ir.graph import GRADIENT, Endpoint, Function, Graph, Node
 from graphvm_runtime.ir.tensor_proto import shape_proto
 from graphvm_runtime.ops.registry import REQUIRED, Arg, OpDef
 from graphvm_runtime.protos.function_pb2 import FunctionDef
@@ -76,6 +76,9 @@ def write_graph(
             lines.add(node.name, node.source)
     for function in graph.library.values():
         message.library.function.append(write_function(function, shapes=shapes, internal=internal))
+        if GRADIENT in function.attrs:
+            derived = function.attrs[GRADIENT].name
+            message.library.gradient.add(function_name=function.name, gradient_func=derived)
         if lines is not None:
             for node in function.body.nodes:
                 lines.add(node.name, node.source, function.name)
@@ -195,6 +198,8 @@ def write_function(
         made.control_ret[name] = name
         signature.control_output.append(name)
     for name, value in function.attrs.items():
+        if name == GRADIENT:
+            continue  # the library says it
         made.attr[name].CopyFrom(write_attr(value))
     signature.is_stateful = any(
         n.op.is_stateful and n.op.name != "_Arg" for n in function.body.nodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import NoReturn
 
 from graphvm_runtime.errors import (
@@ -30,8 +31,10 @@ def located(error: Exception, node: Node | None) -> GraphvmError:
         if isinstance(error, RecursionError):
             names = ", ".join(repr(f.name) for f in (node.functions() if node is not None else ()))
             found = ResourceExhaustedError(
-                f"functions call each other too deep{names and ', here ' + names}",
-                do="let a function call itself less often, or use a loop",
+                f"functions call each other deeper than Python's limit of "
+                f"{sys.getrecursionlimit()} frames{names and ', here ' + names}",
+                do="let a function call itself less often, use a loop, or raise the limit with "
+                "sys.setrecursionlimit",
             )
         elif isinstance(error, MemoryError):
             found = ResourceExhaustedError(f"out of memory ({text})")

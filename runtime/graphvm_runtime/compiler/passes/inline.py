@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from graphvm_runtime.compiler.request import Request
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, ordered, renamed
+from graphvm_runtime.ir.graph import (
+    Endpoint,
+    Function,
+    Graph,
+    Node,
+    ordered,
+    reachable,
+    renamed,
+)
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.functional import CALLS
 
@@ -71,6 +79,7 @@ def _inlined(
             if n.op.name in CALLS
             and n.attrs["f"].name in graph.library
             and n.attrs["f"].name not in recursive
+            and not _kept(n, graph.library[n.attrs["f"].name])
         ]
         if not calls:
             break
@@ -94,6 +103,11 @@ def _inlined(
         ]
         out = ordered(out)
     return out, {k: _resolved((v,), moved)[0] for k, v in moved.items()}
+
+
+def _kept(call: Node, function: Function) -> bool:
+    """Whether the user wants the call to stay one."""
+    return bool(call.attrs.get("_noinline") or function.attrs.get("_noinline"))
 
 
 def _resolved(ends: tuple[Endpoint, ...], new: dict[Endpoint, Endpoint]) -> tuple[Endpoint, ...]:
@@ -134,7 +148,22 @@ def _body_of(call: Node, function: Function, taken: set[str]) -> tuple[list[Node
             )
         )
     done = [prefix + n for n in function.control if n not in params]
-    done += [moved(e).node for e in function.results]
+    ends = [moved(e) for e in function.results]
+    needed = {n.name for n in reachable(function.body.by_name, [e.node for e in function.results])}
+    beside = [prefix + n for n in function.control if n not in needed]
+    if beside:
+        # results are there when all has run: whoever takes one needs the rest as well
+        for i, (end, type_) in enumerate(zip(ends, function.result_types, strict=True)):
+            name = f"{prefix}result_{i}"
+            while name in taken or any(n.name == name for n in out):
+                name += "_"
+            attrs = {"T": type_.dtype}
+            out.append(
+                Node(name, lookup("Identity"), (end,), tuple(beside), attrs, (type_,), call.device,
+                     call.source)
+            )  # fmt: skip
+            ends[i] = Endpoint(name)
+    done += [e.node for e in ends]
     out.append(
         Node(
             call.name,
@@ -147,4 +176,4 @@ def _body_of(call: Node, function: Function, taken: set[str]) -> tuple[list[Node
             call.source,
         )
     )
-    return out, [moved(e) for e in function.results]
+    return out, ends

@@ -1,0 +1,445 @@
+"""Functions that a user defines: `Defun`, and `Declare` for those that come later.
+
+Source: `tensorflow.python.framework.function` of TensorFlow 1. `import graphvm.defun as function`
+serves a script that used it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from graphvm.conversion import convert_to_tensor, op_scope
+from graphvm.function import FuncGraph
+from graphvm.graph import Graph, Operation, Tensor, get_default_graph
+from graphvm.rules import RULES
+from graphvm.rules.registry import Registered
+from graphvm.source import here
+from graphvm_runtime.dtypes import DType, as_dtype
+from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.graph import GRADIENT, Function, Node
+from graphvm_runtime.ops.registry import AttrValue, Effects, FuncRef
+
+__all__ = ["Declare", "DefinedFunction", "Defun"]
+
+# what is stateful and leaves no trace
+_QUIET = frozenset(("_Arg", "VarHandleOp", "ReadVariableOp", "VarIsInitializedOp", "VariableShape"))
+# what a keyword of a definition or a call is called in a FunctionDef or NodeDef
+_ATTRS = {"noinline": "_noinline", "compiled": "_XlaCompile"}
+
+
+class Defun:
+    """Makes a Python function a function of the graph, whose body is built once.
+
+    Its calls are nodes. Tensors of the graph around that the body uses become arguments that each
+    call passes by itself. All ops with side effects in the body run, in an order that only their
+    control inputs decide.
+
+    Args:
+        *input_types: element types of the arguments. Without any, each call takes the types of
+            its arguments, and each combination of types is a function of its own.
+        func_name: name of the function in the graph; follows from the Python function otherwise.
+        grad_func: a defined function of the arguments and the cotangents of the results that gives
+            the cotangents of the arguments; instead of the derivative.
+        python_grad_func: `python_grad_func(op, *cotangents)`, likewise, a Python function that
+            builds nodes. Only a graph in memory has it.
+        out_names: names of the results.
+        shape_func: `shape_func(op)` gives the static shapes of the results of a call.
+        capture_by_value: copy what makes captured tensors into the body instead.
+        **kwargs: `noinline=True` keeps the call a call when the graph is optimised.
+
+    Source: TensorFlow 1's `function.Defun`.
+    """
+
+    def __init__(
+        self,
+        *input_types: Any,
+        func_name: str | None = None,
+        grad_func: Any = None,
+        python_grad_func: Callable[..., Any] | None = None,
+        out_names: Sequence[str] | None = None,
+        shape_func: Callable[[Operation], Sequence[Any]] | None = None,
+        capture_by_value: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        self._types = tuple(map(as_dtype, input_types))
+        self._options: dict[str, Any] = {
+            "func_name": func_name, "grad_func": grad_func, "python_grad_func": python_grad_func,
+            "out_names": None if out_names is None else tuple(out_names),
+            "shape_func": shape_func, "capture_by_value": capture_by_value,
+            "attrs": _attrs(kwargs),
+        }  # fmt: skip
+
+    def __call__(self, func: Callable[..., Any]) -> Any:
+        """The function of the graph.
+
+        Raises:
+            GraphError: the Python function takes another number of arguments, or has defaults.
+        """
+        if not callable(func):
+            raise TypeError(f"Defun decorates a function, not {func!r}")
+        names, many = _parameters(func)
+        count = len(self._types)
+        if count and (count < len(names) or (count > len(names) and not many)):
+            raise GraphError(
+                f"{func.__name__} takes {len(names)} arguments, Defun names {count} types",
+                made=here(),
+            )
+        if count or not (names or many):
+            return DefinedFunction(func, self._types, names, **self._options)
+        return _ByTypes(func, names, self._options)
+
+
+class _ByTypes:
+    """A function for each combination of argument types that it is called with."""
+
+    def __init__(
+        self, func: Callable[..., Any], names: Sequence[str], options: Mapping[str, Any]
+    ) -> None:
+        self._func = func
+        self._names = names
+        self._options = options
+        self._made: dict[tuple[DType, ...], DefinedFunction] = {}
+
+    def instantiate(self, input_types: Sequence[Any]) -> DefinedFunction:
+        """The function of arguments of these types."""
+        types = tuple(as_dtype(t).base for t in input_types)
+        if types not in self._made:
+            options = dict(self._options)
+            if options["func_name"]:
+                options["func_name"] += "".join(f"_{t.name}" for t in types)
+            self._made[types] = DefinedFunction(self._func, types, self._names, **options)
+        return self._made[types]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function of the types of the arguments."""
+        tensors = [convert_to_tensor(a) for a in args]
+        return self.instantiate([t.dtype for t in tensors])(*tensors, **kwargs)
+
+
+class DefinedFunction:
+    """A function of the graph; calling it adds a call. Made by `Defun`."""
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[DType],
+        names: Sequence[str],
+        *,
+        func_name: str | None,
+        grad_func: Any,
+        python_grad_func: Callable[..., Any] | None,
+        out_names: Sequence[str] | None,
+        shape_func: Callable[[Operation], Sequence[Any]] | None,
+        capture_by_value: bool,
+        attrs: Mapping[str, AttrValue],
+    ) -> None:
+        self._func = func
+        self._types = tuple(types)
+        self._names = [*names, *(f"arg{i}" for i in range(len(names), len(types)))]
+        self._func_name = func_name
+        self._grad_func = grad_func
+        self._python_grad_func = python_grad_func
+        self._out_names = out_names
+        self._shape_func = shape_func
+        self._by_value = capture_by_value
+        self._attrs = attrs
+        self._registered = ""
+        self.__name__ = getattr(func, "__name__", "function")
+        self.__doc__ = func.__doc__
+
+    @property
+    def name(self) -> str:
+        """Its name in the default graph."""
+        return self._built().function.name
+
+    @property
+    def definition(self) -> Any:
+        """Its `FunctionDef`."""
+        from graphvm_runtime.ir.write import write_function
+
+        return write_function(self._built().function)
+
+    @property
+    def declared_input_types(self) -> tuple[DType, ...]:
+        """Element types of the arguments, captures aside."""
+        return self._types
+
+    @property
+    def captured_inputs(self) -> list[Tensor]:
+        """Tensors of the graph around that each call passes by itself."""
+        return list(self._built().captured)
+
+    @property
+    def stateful_ops(self) -> list[tuple[str, str]]:
+        """Name and type of each op with side effects in the body."""
+        nodes = self._built().function.body.nodes
+        return [(n.name, n.op.name) for n in nodes if _has_effect(n)]
+
+    @property
+    def grad_func_name(self) -> str | None:
+        """Name of the function that is its gradient; None without one."""
+        return None if self._grad_func is None else str(self._grad_func.name)
+
+    @property
+    def python_grad_func(self) -> Callable[..., Any] | None:
+        """The Python function that is its gradient."""
+        return self._python_grad_func
+
+    def set_grad_func(self, grad_func: Any) -> None:
+        """Gives it a gradient, before it is used.
+
+        Raises:
+            GraphError: it is in a graph already.
+        """
+        if self in get_default_graph().outermost.defined:
+            raise GraphError(f"{self.__name__} is in the graph: its gradient comes too late")
+        self._grad_func = grad_func
+
+    def add_to_graph(self, g: Graph | None = None) -> None:
+        """Puts it into a graph, the default one otherwise, as a call would."""
+        with (g or get_default_graph()).as_default():
+            self._built()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a call.
+
+        Args:
+            *args: a tensor for each argument.
+            **kwargs: `name` of the node, and `noinline` as for `Defun`.
+
+        Returns:
+            A tensor, a tuple of them where the function gives several, the operation where it
+            gives none.
+
+        Raises:
+            GraphError: the number of arguments is another one, or the function calls itself
+                without being declared.
+        """
+        built = self._built()
+        graph = get_default_graph()
+        captured = [graph.here(t) for t in built.captured]
+        op = _call(built.function, self._types, args, captured, kwargs, self._own_gradient())
+        if self._shape_func is not None:
+            for tensor, shape in zip(op.outputs, self._shape_func(op), strict=True):
+                tensor.set_shape(shape)
+        return _results(op)
+
+    def _own_gradient(self) -> dict[str, AttrValue]:
+        """The attribute that names a Python gradient function."""
+        if self._python_grad_func is None:
+            return {}
+        if not self._registered:
+            self._registered = f"Defun-{self.__name__}-{id(self)}"
+            RULES.register(self._registered, Registered(self._python_grad_func))
+        return {"_gradient_op_type": self._registered.encode()}
+
+    def _built(self) -> _Built:
+        around = get_default_graph().outermost
+        found: _Built | None = around.defined.get(self)
+        if found is None:
+            around.defined[self] = _Built.begun(self._label())
+            try:
+                found = around.defined[self] = self._build(around)
+            except BaseException:
+                del around.defined[self]
+                raise
+        if found.function is None:
+            raise GraphError(
+                f"{self.__name__} calls itself while its body is built",
+                made=here(),
+                do=f"give it a func_name and call Declare({self._label()!r}, inputs, outputs)",
+            )
+        return found
+
+    def _label(self) -> str:
+        return self._func_name or self.__name__.strip("<>") or "function"
+
+    def _build(self, around: Graph) -> _Built:
+        attrs = dict(self._attrs)
+        if self._grad_func is not None:
+            attrs[GRADIENT] = FuncRef(self._grad_func.name)
+        graph = (_ByValue if self._by_value else FuncGraph)(self._label(), around)
+        with around.as_default(), graph.as_default():
+            args = [
+                graph.add_arg(t, None, n) for t, n in zip(self._types, self._names, strict=True)
+            ]
+            given = self._func(*args)
+            if given is None:
+                given = ()
+            values = given if isinstance(given, list | tuple) else (given,)
+            results = [graph.capture(convert_to_tensor(v)) for v in values]
+        control = [graph.operation_named(n.name) for n in graph.nodes_since(0) if _has_effect(n)]
+        names = self._out_names
+        if names is not None and len(names) != len(results):
+            raise GraphError(f"{len(results)} results with {len(names)} out_names")
+        exact = self._func_name is not None
+        function = graph.finish(results, names, control, attrs, exact=exact)
+        if graph.captures and function.name in around.declared:
+            raise GraphError(
+                f"{function.name!r} was declared with its arguments alone, but takes "
+                f"{graph.captures[0][0].name!r} from the graph around it",
+                do="pass that as an argument",
+            )
+        return _Built(function, [outer for outer, _ in graph.captures])
+
+
+class _Built:
+    """A function in a graph; without one while it is being built."""
+
+    def __init__(self, function: Function, captured: Sequence[Tensor]) -> None:
+        self.function = function
+        self.captured = captured
+
+    @classmethod
+    def begun(cls, name: str) -> _Built:
+        """One whose body is being built."""
+        made = cls.__new__(cls)
+        made.function = None  # type: ignore[assignment]  # asked for by _built alone
+        made.captured = ()
+        return made
+
+
+class Declare:
+    """A function that is defined later, with its types: so functions can call themselves.
+
+    Args:
+        func_name: the name that the definition gives as `func_name`.
+        inputs: names and element types of the arguments.
+        outputs: names and element types of the results.
+
+    Calling it adds a call, as calling the definition does. Source: TensorFlow 1's
+    `function.Declare`.
+    """
+
+    def __init__(
+        self, func_name: str, inputs: Sequence[tuple[str, Any]], outputs: Sequence[tuple[str, Any]]
+    ) -> None:
+        self._name = func_name
+        self._takes = tuple(as_dtype(t) for _, t in inputs)
+        self._gives = tuple(as_dtype(t) for _, t in outputs)
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return self._name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a call; see `DefinedFunction`. Whether the function is there shows when it runs."""
+        get_default_graph().outermost.declared.add(self._name)
+        return _results(_added(self._name, self._takes, self._gives, args, (), kwargs, {}, True))
+
+
+def _call(
+    function: Function,
+    types: Sequence[DType],
+    args: Sequence[Any],
+    captured: Sequence[Tensor],
+    kwargs: Mapping[str, Any],
+    attrs: Mapping[str, AttrValue],
+) -> Operation:
+    gives = tuple(t.dtype.base for t in function.result_types)
+    stateful = any(n.op.is_stateful and n.op.name != "_Arg" for n in function.body.nodes)
+    return _added(function.name, types, gives, args, captured, kwargs, attrs, stateful)
+
+
+def _added(
+    name: str,
+    takes: Sequence[DType],
+    gives: Sequence[DType],
+    args: Sequence[Any],
+    captured: Sequence[Tensor],
+    kwargs: Mapping[str, Any],
+    attrs: Mapping[str, AttrValue],
+    stateful: bool,
+) -> Operation:
+    options = dict(kwargs)
+    label = options.pop("name", None)
+    if len(args) != len(takes):
+        raise GraphError(f"{name} takes {len(takes)} arguments, got {len(args)}", made=here())
+    with op_scope(label or name, args) as scope:
+        tensors = [
+            convert_to_tensor(a, t) for a, t in zip(args, takes, strict=True)
+        ]  # fmt: skip
+        graph = get_default_graph()
+        full: dict[str, AttrValue] = {
+            **_attrs(options), **attrs, "f": FuncRef(name), "Tout": tuple(gives),
+        }  # fmt: skip
+        op = "StatefulPartitionedCall" if stateful else "PartitionedCall"
+        return graph.add_node(op, ([*tensors, *captured],), full, scope)
+
+
+def _results(op: Operation) -> Any:
+    outputs = op.outputs
+    if not outputs:
+        return op
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+class _ByValue(FuncGraph):
+    """A body that copies the ops that make captured tensors."""
+
+    def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
+        """See `FuncGraph`.
+
+        Raises:
+            GraphError: the tensor comes from a placeholder, or from a variable's reference.
+        """
+        if tensor.graph is self:
+            return tensor
+        found = self._captured.get(tensor)
+        if found is None:
+            node = tensor.op._node
+            if node.op.name.startswith("Placeholder") or node.op.name == "_Arg":
+                raise GraphError(
+                    f"{tensor.name!r} has no value to capture",
+                    node=node.signature(),
+                    do="pass it as an argument",
+                )
+            inputs = [self.capture(t) for t in tensor.op.inputs]
+            groups = node.op.grouped(inputs, node.attrs)
+            flat = [g if a.is_list else g[0] for g, a in zip(groups, node.op.inputs, strict=True)]
+            kept = {k: v for k, v in node.attrs.items() if k in node.op.attrs}
+            made = self.add_node(node.op, flat, kept, node.name.rpartition("/")[2])
+            for old, new in zip(tensor.op.outputs, made.outputs, strict=True):
+                self._captured[old] = new
+            found = self._captured[tensor]
+        return found
+
+
+def _has_effect(node: Node) -> bool:
+    """Whether a node of a body runs for what it does."""
+    effects = node.op.effects
+    return (
+        node.op.is_stateful
+        and node.op.name not in _QUIET
+        and not effects & (Effects.READS | Effects.RANDOM)
+    )
+
+
+def _attrs(given: Mapping[str, Any]) -> dict[str, AttrValue]:
+    """Keywords as attributes. Raises TypeError where one is not known."""
+    out: dict[str, AttrValue] = {}
+    for key, value in given.items():
+        if key not in _ATTRS:
+            raise TypeError(f"a function takes no keyword {key!r}")
+        out[_ATTRS[key]] = bool(value)
+    return out
+
+
+def _parameters(func: Callable[..., Any]) -> tuple[list[str], bool]:
+    """Names of the positional parameters, and whether there may be more."""
+    names, many = [], False
+    for parameter in inspect.signature(func).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            many = True
+        elif parameter.kind is parameter.VAR_KEYWORD or parameter.default is not parameter.empty:
+            raise GraphError(
+                f"{getattr(func, '__name__', func)} has a default or keywords: a function of the "
+                "graph takes tensors alone",
+                made=here(),
+            )
+        else:
+            names.append(parameter.name)
+    return names, many
