@@ -278,6 +278,9 @@ class FuncGraph(Graph):
             MappingProxyType(dict(attrs or {})),
         )
         self.add_function(function)
+        if self.control_captures:
+            names = tuple(op.name for op in self.control_captures)
+            self._outermost.waits[function.name] = names
         self.name = function.name
         self._outermost.bodies[function.name] = self
         self.finalize()

@@ -30,6 +30,8 @@ class Library:
         # what users defined (graphvm.defun), and names of functions that are still to come
         self.defined: dict[Any, Any] = {}
         self.declared: set[str] = set()
+        # names of operations around that a function's body waits for, by name of the function
+        self.waits: dict[str, tuple[str, ...]] = {}
         self._library_lock = threading.Lock()
 
     def next_seed(self) -> int:

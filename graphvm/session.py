@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -65,6 +66,7 @@ class Session:
         self._engine = connect(target, config)
         self._seen = 0
         self._functions = 0
+        self._told: set[Any] = set()
         self._entries: dict[Any, _Entry] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -289,6 +291,8 @@ class Session:
             version = self._graph.version
             if version == self._seen:
                 return
+            if config.LINT.get():
+                self._warn()
             nodes: Sequence[Node] = self._graph.nodes_since(self._seen)[: version - self._seen]
             added = self._new_functions()
             if any(map(_has_symbolic, (nodes, *(f.body.nodes for f in added.values())))):
@@ -297,6 +301,15 @@ class Session:
                 nodes, added = _through_bytes(self._graph, nodes, added)
             self._engine.extend(nodes, added)
             self._seen = version
+
+    def _warn(self) -> None:
+        """Warns of what the graph hardly means, once of each thing."""
+        from graphvm.lints import LintWarning, lint
+
+        for finding in lint(self._graph):
+            if finding not in self._told:
+                self._told.add(finding)
+                warnings.warn(str(finding), LintWarning, stacklevel=4)
 
     def _new_functions(self) -> dict[str, Function]:
         # functions are only ever added, and dictionaries keep their order

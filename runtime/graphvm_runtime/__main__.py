@@ -1,4 +1,4 @@
-"""The command line: `graphvm worker` serves, `graphvm inspect` shows a graph."""
+"""The command line: `graphvm worker` serves, `inspect` shows a graph, `lint` finds faults in it."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _add_inspect(commands.add_parser(
         "inspect", help="print a graph",
         description="Prints a GraphDef, MetaGraphDef or SavedModel (.pb or .pbtxt), a line a node.",
+    ))  # fmt: skip
+    _add_lint(commands.add_parser(
+        "lint", help="find side effects that always run, or never do",
+        description="Finds side effects in a graph that always run, or never do. "
+        "The status is 1 where it finds any.",
     ))  # fmt: skip
     given = parser.parse_args(arguments)
     try:
@@ -141,6 +146,21 @@ def _inspect(given: argparse.Namespace) -> int:
         else:
             print(print_graph(read_graph(definition), limit=16))
     return 0
+
+
+def _add_lint(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, help="a .pb or .pbtxt file, or a SavedModel's folder")
+    parser.set_defaults(run=_lint)
+
+
+def _lint(given: argparse.Namespace) -> int:
+    from graphvm_runtime.ir.lints import lint
+    from graphvm_runtime.ir.read import read_graph
+
+    found = [f for _, graph in _graphs_in(given.file) for f in lint(read_graph(graph))]
+    for finding in found:
+        print(finding)
+    return int(bool(found))
 
 
 def _graphs_in(file: Path) -> list[tuple[str, GraphDef]]:

@@ -113,6 +113,7 @@ LOG = Switch(
 )
 TRACEBACK = Switch("GRAPHVM_TRACEBACK", "", _one_of("full"), "`full` shows our own frames")
 STRICT = Switch("GRAPHVM_STRICT", False, _flag, "every session goes through serialized bytes")
+LINT = Switch("GRAPHVM_LINT", False, _flag, "warn of side effects that always run, or never do")
 TLS = Switch("GRAPHVM_TLS", "", str, "files for TLS with a cluster: authority,certificate,key")
 TASK = Switch("GRAPHVM_TASK", "", str, "name of this task, set by `graphvm worker`")
 
@@ -129,6 +130,7 @@ SWITCHES: dict[str, Switch[Any]] = {
         LOG,
         TRACEBACK,
         STRICT,
+        LINT,
         TLS,
         TASK,
     )

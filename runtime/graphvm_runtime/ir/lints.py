@@ -1,0 +1,233 @@
+"""What a graph says that its author hardly meant: side effects that always run, or never do.
+
+* `always-runs`: an op with a side effect stands outside a branch, and only one side of the branch
+  uses it. It runs whichever side is taken.
+* `runs-once`: an op with a side effect stands outside a loop, and the loop's body waits for it. It
+  runs once, before the loop, not in each iteration.
+* `never-runs`: an op with a side effect stands in a body, and nothing that the body gives needs
+  it.
+
+Reading a variable, drawing random numbers and making a handle count as no side effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from graphvm_runtime.dtypes import resource
+from graphvm_runtime.ir.bodies import body_keys, body_ref
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, reachable, source_text
+from graphvm_runtime.ir.raise_ import raise_
+from graphvm_runtime.ir.saved import is_derived
+from graphvm_runtime.ops.control_flow import PRIMITIVES
+from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
+from graphvm_runtime.ops.registry import Effects
+
+# names of the nodes outside that a function's body waits for, by the name of the function
+Waits = Mapping[str, Sequence[str]]
+
+# hands its input on, and leaves a trace all the same
+_TRACES = frozenset({"Print", "CountUpTo", "ResourceCountUpTo"})
+# lets go of what nobody can see
+_QUIET = frozenset({"TensorArrayCloseV3", "ControlTrigger", "NoOp"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a graph hardly means.
+
+    Attributes:
+        kind: `always-runs`, `runs-once` or `never-runs`.
+        what: what is odd, in one line.
+        node: the node, as text.
+        made: the user's own line that made it.
+        do: what to do about it.
+    """
+
+    kind: str
+    what: str
+    node: str
+    made: str
+    do: str
+
+    def __str__(self) -> str:
+        lines = [f"{self.kind}: {self.what}", f"  node  {self.node}"]
+        if self.made:
+            lines.append(f"  made  {self.made}")
+        return "\n".join([*lines, f"  do    {self.do}"])
+
+
+def lint(graph: Graph, waits: Waits = MappingProxyType({})) -> list[Finding]:
+    """The findings in a graph and in all bodies that it can reach.
+
+    Args:
+        graph: any graph; TensorFlow 1's primitives are looked at in their functional form.
+        waits: see `Waits`; a graph in a file does not say it.
+    """
+    bodies = (graph, *(f.body for f in graph.library.values()))
+    if any(n.op.name in PRIMITIVES for b in bodies for n in b.nodes):
+        graph = raise_(graph)
+    return list(_Linter(graph, waits).found())
+
+
+class _Linter:
+    def __init__(self, graph: Graph, waits: Waits) -> None:
+        self.graph = graph
+        self.library = graph.library
+        self.waits = waits
+        self.effects: dict[str, bool] = {}  # by name of a function
+
+    def found(self) -> Iterator[Finding]:
+        """All findings, outside first."""
+        yield from self._among(self.graph, None)
+        seen: set[str] = set()
+        pending = list(self.graph.nodes)
+        while pending:
+            node = pending.pop(0)
+            if node.op.name not in REGIONS or is_derived(node):
+                continue
+            for key in body_keys(node):
+                function = self.library.get(body_ref(node, key).name)
+                if function is None or function.name in seen:
+                    continue
+                seen.add(function.name)
+                if any(map(is_derived, function.body.nodes)):
+                    continue
+                yield from self._never(node, function)
+                yield from self._among(function.body, function)
+                pending.extend(function.body.nodes)
+
+    # -- what has a side effect ------------------------------------------------------------
+
+    def has_effect(self, node: Node) -> bool:
+        """Whether running a node leaves a trace."""
+        op = node.op
+        if not op.is_stateful or op.name in _QUIET or op.internal:
+            return False
+        if op.name in REGIONS:
+            return any(self._leaves_trace(ref.name) for ref in node.functions())
+        if op.effects & (Effects.READS | Effects.RANDOM):
+            return False
+        if not node.outputs or op.is_blocking or op.name in _TRACES:
+            return True
+        if op.effects & Effects.HOST:
+            return True
+        # an assignment to a reference; asking whether one is set gives a bool
+        return bool(op.inputs) and op.inputs[0].is_ref and len(op.inputs) > 1
+
+    def _leaves_trace(self, name: str) -> bool:
+        if name not in self.effects:
+            self.effects[name] = False
+            function = self.library.get(name)
+            if function is not None:
+                self.effects[name] = any(map(self.has_effect, function.body.nodes))
+        return self.effects[name]
+
+    # -- never -----------------------------------------------------------------------------
+
+    def _never(self, owner: Node, function: Function) -> Iterator[Finding]:
+        nodes = function.body.by_name
+        roots = [*(e.node for e in function.results), *function.control]
+        runs = {n.name for n in reachable(nodes, roots)}
+        for node in function.body.nodes:
+            if node.name not in runs and self.has_effect(node):
+                yield Finding(
+                    "never-runs",
+                    f"{node.op.name} {node.name!r} in a body of {owner.name!r} never runs: "
+                    "nothing that the body gives needs it",
+                    node.signature(),
+                    source_text(node.source),
+                    "return it from the body, or let what is returned come after it "
+                    "(control_dependencies)",
+                )
+
+    # -- always, or once -------------------------------------------------------------------
+
+    def _among(self, body: Graph, function: Function | None) -> Iterator[Finding]:
+        given = set() if function is None else {e.node for e in function.results}
+        given |= set() if function is None else set(function.control)
+        for node in body.nodes:
+            if is_derived(node):
+                continue
+            if node.op.name in BRANCHES:
+                yield from self._always(node, body, given)
+            elif node.op.name in LOOPS:
+                yield from self._once(node, body)
+
+    def _always(self, node: Node, body: Graph, given: set[str]) -> Iterator[Finding]:
+        sides = {k: self.library.get(body_ref(node, k).name) for k in body_keys(node)}
+        uses: dict[str, set[str]] = {}  # node outside -> the sides that use it
+        fully: set[str] = {node.inputs[0].node}
+        for i, end in enumerate(node.inputs[1:]):
+            users = {k for k, f in sides.items() if f is None or _is_used(f, f.params[i])}
+            uses.setdefault(end.node, set()).update(users)
+        for key, function in sides.items():
+            for name in self.waits.get(function.name, ()) if function is not None else ():
+                uses.setdefault(name, set()).add(key)
+        waited = {n for f in sides.values() if f is not None for n in self.waits.get(f.name, ())}
+        fully |= {n for n in node.after if n not in waited}
+        fully |= {n for n, users in uses.items() if len(users) == len(sides)}
+        alone = _leading_to(node.name, [n for n in uses if n not in fully], body, given | fully)
+        for name in alone:
+            culprit = body.by_name[name]
+            if not self.has_effect(culprit):
+                continue
+            side = sorted({k for n, users in uses.items() if n in alone for k in users})
+            yield Finding(
+                "always-runs",
+                f"{culprit.op.name} {name!r} runs whichever side of {node.name!r} is taken: it "
+                f"stands outside, though only {' and '.join(map(_called, side))} uses it",
+                culprit.signature(),
+                source_text(culprit.source),
+                "make it inside the function of that side",
+            )
+
+    def _once(self, node: Node, body: Graph) -> Iterator[Finding]:
+        for key in body_keys(node):
+            for name in self.waits.get(body_ref(node, key).name, ()):
+                culprit = body.by_name.get(name)
+                if culprit is not None and self.has_effect(culprit):
+                    yield Finding(
+                        "runs-once",
+                        f"{culprit.op.name} {name!r} runs once, before the loop {node.name!r}, "
+                        "not in each iteration: it stands outside of the body that waits for it",
+                        culprit.signature(),
+                        source_text(culprit.source),
+                        "make it inside the function of the body",
+                    )
+
+
+def _called(key: str) -> str:
+    return f"the {key.removesuffix('_branch')} side" if "[" not in key else f"side {key[9:-1]}"
+
+
+def _is_used(function: Function, param: Endpoint) -> bool:
+    return param in function.results or any(
+        param in n.inputs or param.node in n.after for n in function.body.nodes
+    )
+
+
+def _leading_to(target: str, starts: Sequence[str], body: Graph, kept: set[str]) -> dict[str, None]:
+    """Nodes from which every way leads to `target`, through some of the starts."""
+    alone: dict[str, None] = {}
+    nodes, users = body.by_name, body.users
+    pending = [n for n in starts if n in nodes]
+    while pending:
+        name = pending.pop()
+        if name in alone or name in kept:
+            continue
+        # a read of a variable is made beside each assignment, whether or not anybody wants it
+        others = (u for u in users[name] if users[u] or nodes[u].op.name != "ReadVariableOp")
+        if not all(u == target or u in alone for u in others):
+            continue  # another user may be found to be alone later: then it comes again
+        alone[name] = None
+        node = nodes[name]
+        pending.extend(dict.fromkeys([*(e.node for e in node.inputs), *node.after]))
+    # handles are no values: what holds them stays
+    return {n: None for n in alone if not _is_handle(nodes[n])}
+
+
+def _is_handle(node: Node) -> bool:
+    return bool(node.outputs) and all(t.dtype is resource for t in node.outputs)
