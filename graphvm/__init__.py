@@ -19,6 +19,7 @@ _NAMES = {
     ),
     "graphvm.collections": "GraphKeys",
     "graphvm.conversion": "convert_to_tensor register_tensor_conversion_function",
+    "graphvm.defun": "Declare Defun",
     "graphvm.graph": "Graph Operation Tensor get_default_graph reset_default_graph",
     "graphvm.importer": "import_graph_def",
     "graphvm.indexed_slices": "IndexedSlices",
@@ -29,6 +30,7 @@ _NAMES = {
         "TruncatedNormal=truncated_normal_initializer "
         "VarianceScaling=variance_scaling_initializer Zeros=zeros_initializer"
     ),
+    "graphvm.lints": "lint",
     "graphvm.ops.array": (
         "broadcast_to concat constant expand_dims fill gather identity identity_n "
         "invert_permutation newaxis ones ones_like pad placeholder placeholder_with_default "
