@@ -32,6 +32,7 @@ from graphvm.conversion import (
     convert_to_tensor,
     register_tensor_conversion_function,
 )
+from graphvm.defun import Declare, Defun
 from graphvm.graph import (
     Graph,
     Operation,
@@ -72,6 +73,7 @@ from graphvm.initializers import (
 from graphvm.initializers import (
     Zeros as zeros_initializer,
 )
+from graphvm.lints import lint
 from graphvm.ops import (
     math,
     random,
@@ -376,6 +378,8 @@ __all__ = [  # noqa: RUF022 (a plain sort)
     "AttrValue",
     "ConfigProto",
     "DType",
+    "Declare",
+    "Defun",
     "Dimension",
     "Event",
     "FIFOQueue",
@@ -511,6 +515,7 @@ __all__ = [  # noqa: RUF022 (a plain sort)
     "less",
     "less_equal",
     "linalg",
+    "lint",
     "local_variables",
     "local_variables_initializer",
     "log",
