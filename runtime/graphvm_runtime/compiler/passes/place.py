@@ -22,7 +22,7 @@ from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
-from graphvm_runtime.ops.registry import PURE, FuncRef
+from graphvm_runtime.ops.registry import PURE, AttrValue, FuncRef
 
 _HANDED_ON = frozenset({"Identity", "StopGradient", "IdentityN", "PreventGradient"})
 _NOWHERE = frozenset({"Const", "FakeParam", "NoOp", "_Arg"})
@@ -108,6 +108,41 @@ class _Placer:
         self.library: dict[str, Function] = {}
         self._made: dict[_Key, tuple[str, _Body]] = {}
         self._links: dict[str, list[list[int]]] = {}
+        self._whole: dict[tuple[str, DeviceSpec], str] = {}
+
+    def whole(self, node: Node, device: DeviceSpec) -> Node:
+        """A node at a device, with all that its functions do at the same device.
+
+        Kernels that take functions call them where they are themselves.
+        """
+        refs = {ref.name for ref in node.functions()}
+        if not refs:
+            return node.changed(device=device)
+        names = {name: self._whole_function(name, device) for name in refs}
+
+        def renamed(value: AttrValue) -> AttrValue:
+            if isinstance(value, FuncRef):
+                return FuncRef(names[value.name], value.attrs)
+            return tuple(map(renamed, value)) if isinstance(value, tuple) else value
+
+        attrs = MappingProxyType({k: renamed(v) for k, v in node.attrs.items()})
+        return node.changed(attrs=attrs, device=device)
+
+    def _whole_function(self, name: str, device: DeviceSpec) -> str:
+        found = self._whole.get((name, device))
+        if found is not None:
+            return found
+        number = 1
+        while (fresh := f"{name}_whole_{number}") in self.given or fresh in self.library:
+            number += 1
+        self._whole[name, device] = fresh
+        function = self.given[name]
+        self.library[fresh] = function  # takes the name, for functions that call it again
+        nodes = tuple(self.whole(n, device) for n in function.body.nodes)
+        self.library[fresh] = replace(
+            function, name=fresh, body=replace(function.body, nodes=nodes)
+        )
+        return fresh
 
     def links(self, name: str) -> list[list[int]]:
         """What of a function must be in one place: numbers of parameters, results from -1 down."""
@@ -457,7 +492,7 @@ class _Body:
                 device: DeviceSpec | None = None
             else:
                 device = self.where(node.name)
-            out.append(node.changed(device=device or ANY))
+            out.append(self.placer.whole(node, device or ANY))
         return tuple(out)
 
 
