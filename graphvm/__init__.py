@@ -42,7 +42,7 @@ _NAMES = {
     ),
     "graphvm.ops.data_flow": "FIFOQueue QueueBase",
     "graphvm.ops.linalg": (
-        "matrix_determinant matrix_diag matrix_diag_part matrix_inverse matrix_set_diag "
+        "cholesky matrix_determinant matrix_diag matrix_diag_part matrix_inverse matrix_set_diag "
         "matrix_solve"
     ),
     "graphvm.ops.logging": "Assert Print print",

@@ -133,6 +133,7 @@ from graphvm.ops.data_flow import (
     QueueBase,
 )
 from graphvm.ops.linalg import (
+    cholesky,
     matrix_determinant,
     matrix_diag,
     matrix_diag_part,
@@ -433,6 +434,7 @@ __all__ = [  # noqa: RUF022 (a plain sort)
     "case",
     "cast",
     "ceil",
+    "cholesky",
     "colocate_with",
     "compat",
     "complex128",

@@ -1,5 +1,6 @@
 """Linear algebra, under the names that `tf.linalg` has."""
 
+from graphvm.ops.linalg import cholesky
 from graphvm.ops.linalg import matrix_determinant as det
 from graphvm.ops.linalg import matrix_diag as diag
 from graphvm.ops.linalg import matrix_diag_part as diag_part
@@ -8,4 +9,4 @@ from graphvm.ops.linalg import matrix_set_diag as set_diag
 from graphvm.ops.linalg import matrix_solve as solve
 from graphvm.ops.math import matmul
 
-__all__ = ["det", "diag", "diag_part", "inv", "matmul", "set_diag", "solve"]
+__all__ = ["cholesky", "det", "diag", "diag_part", "inv", "matmul", "set_diag", "solve"]

@@ -6,9 +6,29 @@ from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
 from graphvm.graph import Tensor
 
 __all__ = [
+    "cholesky",
     "matrix_determinant", "matrix_diag", "matrix_diag_part", "matrix_inverse", "matrix_set_diag",
     "matrix_solve",
 ]  # fmt: skip
+
+
+def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
+    """Lower triangular factors L of positive definite matrices: L times its adjoint.
+
+    Args:
+        input: floating or complex, shape [..., n, n]; only the lower triangle is read.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape, zeros above the diagonal; NaN where a matrix is not positive
+        definite.
+
+    Raises:
+        ShapeError: the matrices are not square.
+
+    Source: TF op `Cholesky`.
+    """
+    return output("Cholesky", (input,), None, name)
 
 
 def matrix_determinant(input: TensorLike, name: str | None = None) -> Tensor:

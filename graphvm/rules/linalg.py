@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphvm.graph import Tensor
-from graphvm.rules.nodes import conj, constant, integers, mul, neg, node, shape_of, zeros_like
+from graphvm.rules.nodes import (
+    add,
+    cast,
+    conj,
+    constant,
+    integers,
+    mul,
+    neg,
+    node,
+    shape_of,
+    zeros_like,
+)
 from graphvm.rules.registry import Cotangents, Linear, Reverse, Rule, Site
 
 
@@ -17,6 +28,26 @@ def _inverse(site: Site, g: Tensor) -> Cotangents:
     inverse, adjoint = site.outputs[0], site.node.attrs["adjoint"]
     inner = _matmul(g, inverse, adjoint, not adjoint)
     return (neg(_matmul(inverse, inner, not adjoint, False)),)
+
+
+def _size(matrix: Tensor) -> Tensor:
+    """How many columns matrices have."""
+    last = [integers([i]) for i in (-1, 0, 1)]
+    masks = {"shrink_axis_mask": 1}
+    return node("StridedSlice", (shape_of(matrix), last[0], last[1], last[2]), masks)
+
+
+def _cholesky(site: Site, g: Tensor) -> Cotangents:
+    factor = site.outputs[0]
+    size = node("Range", (integers(0), _size(factor), integers(1)))
+    rows, columns = node("ExpandDims", (size, integers(1))), node("ExpandDims", (size, integers(0)))
+    # 1 below the diagonal, a half on it
+    below = [cast(node(op, (rows, columns)), g.type.dtype) for op in ("Greater", "GreaterEqual")]
+    inner = mul(_matmul(factor, g, True), mul(add(below), constant(0.5, g)))
+    inverse = node("MatrixInverse", (factor,))
+    whole = _matmul(_matmul(inverse, inner, True), inverse)
+    adjoint = _matmul(inverse, _matmul(inner, inverse, True), True)
+    return (mul(add([whole, adjoint]), constant(0.5, g)),)
 
 
 def _determinant(site: Site, g: Tensor) -> Cotangents:
@@ -77,6 +108,7 @@ def _set_diag(site: Site, g: Tensor) -> Cotangents:
 
 
 TABLE: Mapping[str, Rule] = {
+    "Cholesky": Reverse(_cholesky),
     "MatrixInverse": Reverse(_inverse),
     "MatrixDeterminant": Reverse(_determinant),
     "MatrixSolve": Reverse(_solve),

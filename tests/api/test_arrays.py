@@ -58,6 +58,8 @@ CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "reverse": (lambda x: tf.reverse(x, [-1]), lambda x: x[:, ::-1]),
     "matrix_solve": (lambda x: tf.matrix_solve([[2.0, 0.0], [0.0, 4.0]], x),
                      lambda x: x / np.array([[2], [4]], np.float32)),
+    "cholesky": (lambda x: tf.linalg.cholesky(tf.matmul(x, x, transpose_b=True)),
+                 lambda x: np.linalg.cholesky(x @ x.T)),
     "matrix_inverse": (lambda x: tf.linalg.inv(tf.matrix_diag(x[0])),
                        lambda x: np.diag(1 / x[0])),
     "matrix_determinant": (lambda x: tf.linalg.det(tf.linalg.diag(x)), lambda x: x.prod(1)),

@@ -227,7 +227,8 @@ def test_every_differentiable_op_has_a_case() -> None:
     elsewhere = {"For", "SymbolicGradient", "If", "StatelessIf", "While", "StatelessWhile",
                  "PartitionedCall",
                  "StatefulPartitionedCall", "ReadVariableOp", "Conj", "Case",
-                 "StatelessCase", "Print"}  # fmt: skip
+                 "StatelessCase", "Print",
+                 "Cholesky"}  # fmt: skip
     # of float32 alone: tests/rnn/test_blocks.py
     elsewhere |= {"LSTMBlockCell", "BlockLSTM", "BlockLSTMGrad", "GRUBlockCell"}
     covered = {c.op for c in CASES} | elsewhere
@@ -246,6 +247,17 @@ def test_every_differentiable_op_has_a_case() -> None:
 
 def test_reasons() -> None:
     assert all(r.why for r in RULES.values() if isinstance(r, NotDifferentiable))
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 2, 2)])
+def test_cholesky(shape: tuple[int, ...]) -> None:
+    """Its rule takes the input to be symmetric, as TensorFlow's does."""
+
+    def program(x: Any) -> Any:
+        square = output("BatchMatMulV2", (x, x), {"adj_y": True})
+        return output("Cholesky", (square + 2.0 * np.eye(shape[-1]),))
+
+    checked(program, [real(*shape)], rtol=2e-5)
 
 
 def test_stop_gradient_has_none() -> None:

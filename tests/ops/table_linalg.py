@@ -88,7 +88,37 @@ _LOOSE = {"float16": 4e-3, "float32": 2e-5, "complex64": 2e-5, "float64": 1e-10,
           "complex128": 1e-10}  # fmt: skip
 _M23, _M22 = np.zeros((2, 3), np.float32), np.zeros((2, 2), np.float32)
 _NOT_SQUARE = Wrong(given(_M23), r"square, got \[2,3\] \(C1\)", "square")
+
+
+def _definite(dtype: DType) -> Iterable[Sample]:
+    for batch in BATCHES:
+        x = numbers(dtype, *batch, 3, 3, low=-1, high=1)
+        if dtype is dtypes.float16:
+            x = x.astype(np.float32)
+        yield given((x @ adjoint(x) + 2 * np.eye(3)).astype(dtype.numpy))
+    yield given(np.array([[4, 9], [2, 5]]).astype(dtype.numpy))  # above the diagonal: not read
+    yield given(np.array([[[-1, 0], [0, 1]], [[1, 0], [0, 1]]]).astype(dtype.numpy))
+    yield given(numbers(dtype, 0, 0))
+
+
+def _factored(x: Any) -> Any:
+    a = precise(x)
+    out = np.zeros(a.shape, a.dtype)
+    for *batch, i, j in positions(a.shape):
+        row, column = out[(*batch, i)], out[(*batch, j)]
+        rest = a[(*batch, i, j)] - (row[:j] * column[:j].conj()).sum()
+        if i == j:
+            row[i] = np.sqrt(rest.real) if rest.real > 0 else np.nan
+        elif j < i:
+            row[j] = rest / column[j]
+    for at in positions(a.shape[:-2]):
+        if np.isnan(out[at]).any():
+            out[at] = np.tril(np.full(a.shape[-2:], np.nan))
+    return out
+
+
 SOLVING = (
+    Row("Cholesky", _definite, _factored, tolerance=_LOOSE, wrong=(_NOT_SQUARE,)),
     Row(
         "MatrixInverse", _inverses, _inverse, tolerance=_LOOSE,
         wrong=(_NOT_SQUARE, Wrong(given(_M22), "", "not invertible")),

@@ -42,6 +42,29 @@ def _inverse(node: Node) -> Callable[..., Any]:
     return widened(call, node.attrs["T"].numpy)
 
 
+@kernel("Cholesky")
+def _cholesky(node: Node) -> Callable[..., Any]:
+    def call(x: Array) -> Any:
+        _checked(x)
+        try:
+            return np.linalg.cholesky(x)
+        except np.linalg.LinAlgError:
+            # as in TensorFlow no error: what has no such factor gives NaN, the others theirs
+            out = np.zeros_like(x)
+            for at in np.ndindex(x.shape[:-2]):
+                out[at] = _factor(x[at])
+            return out
+
+    return widened(call, node.attrs["T"].numpy)
+
+
+def _factor(x: Array) -> Array:
+    try:
+        return np.linalg.cholesky(x)
+    except np.linalg.LinAlgError:
+        return np.tril(np.full_like(x, np.nan))
+
+
 @kernel("MatrixDeterminant")
 def _determinant(node: Node) -> Callable[..., Any]:
     def call(x: Array) -> Any:

@@ -45,6 +45,9 @@ def _solve(ctx: ShapeContext) -> Sequence[Shape]:
 
 define("MatrixInverse", "input: T -> output: T", {"adjoint": boolean(False), "T": INEXACT},
        shape=_inverse, constraints=[SQUARE])  # fmt: skip
+define("Cholesky", "input: T -> output: T", {"T": INEXACT}, shape=_inverse,
+       constraints=[SQUARE],
+       doc="lower triangular L, L L^H = input; the lower triangle is read")  # fmt: skip
 define("MatrixDeterminant", "input: T -> output: T", {"T": INEXACT}, shape=_determinant,
        constraints=[SQUARE])  # fmt: skip
 define("MatrixSolve", "matrix: T, rhs: T -> output: T",
