@@ -29,6 +29,7 @@ from graphvm.ops.convolution import (
     max_pool2d,
     separable_conv2d,
 )
+from graphvm.ops.dropout import dropout
 from graphvm.ops.math import cast, equal, range, sigmoid, tanh
 from graphvm.source import here
 from graphvm_runtime import dtypes
@@ -38,7 +39,7 @@ from graphvm_runtime.shapes import is_compatible, normalized_axis, shape_text
 __all__ = [
     "avg_pool", "avg_pool2d", "bias_add", "conv2d", "conv2d_backprop_filter",
     "conv2d_backprop_input", "conv2d_transpose", "crelu", "depthwise_conv2d",
-    "depthwise_conv2d_native", "elu", "l2_loss", "leaky_relu", "log_softmax", "max_pool",
+    "depthwise_conv2d_native", "dropout", "elu", "l2_loss", "leaky_relu", "log_softmax", "max_pool",
     "max_pool2d", "relu", "relu6", "selu", "separable_conv2d", "sigmoid", "softmax",
     "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2",
     "sparse_softmax_cross_entropy_with_logits", "tanh",

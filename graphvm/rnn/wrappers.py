@@ -10,7 +10,8 @@ from graphvm import nest
 from graphvm.conversion import convert_to_tensor, output
 from graphvm.graph import Tensor
 from graphvm.ops import random
-from graphvm.ops.array import concat, shape, split, where_v2, zeros_like
+from graphvm.ops.array import concat, split
+from graphvm.ops.dropout import dropout
 from graphvm.ops.math import cast, greater_equal
 from graphvm.ops.tensor_array import TensorArray
 from graphvm.rnn.cell import RNNCell, like_a_cell
@@ -247,7 +248,7 @@ class DropoutWrapper(_Wrapper):
             if not drop:
                 out.extend(nest.flatten(part))
             elif noise is None:
-                out.append(_dropout(part, keep, self._own_seed(kind, i)))
+                out.append(dropout(part, rate=1.0 - keep, seed=self._own_seed(kind, i)))
             else:
                 kept = cast(greater_equal(noise[len(out)] + keep, 1), part.dtype)
                 masked = part / keep * kept
@@ -300,20 +301,6 @@ def _shallow(part: Any) -> Any:
     if isinstance(part, dict):
         return dict.fromkeys(part, 0)
     return [0] * len(part)
-
-
-def _dropout(value: Tensor, keep: Any, seed: int | None) -> Tensor:
-    """Elements of a tensor set to zero at random, the others divided by `keep`."""
-    rate = 1.0 - (keep if isinstance(keep, float) else cast(keep, value.dtype))
-    if isinstance(rate, float) and rate >= 1:
-        raise ValueError("something must be kept: the probability to be kept is 0")
-    scale = 1.0 / (1.0 - rate)
-    known = value.shape
-    dims = known.as_list() if known.is_fully_defined() else shape(value)
-    drawn = random.random_uniform(dims, dtype=value.dtype, seed=seed)
-    kept = where_v2(greater_equal(drawn, rate), value * scale, zeros_like(value))
-    kept.set_shape(known)
-    return kept
 
 
 class ResidualWrapper(_Wrapper):
