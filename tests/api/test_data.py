@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import threading
 from typing import Any
 
 import numpy as np
@@ -180,3 +181,62 @@ def test_what_is_no_dataset_is_refused() -> None:
     with pytest.raises(GraphError, match="are no shapes for"):
         tf.data.Iterator(tf.placeholder(tf.resource), None, (tf.int32,), ([], []))
     assert repr(numbers) == "<Dataset of i64, ()>"
+
+
+def test_loops_and_branches_take_elements() -> None:
+    numbers = D.range(1, 100).make_initializable_iterator()
+    taken = tf.constant(0, tf.int64)
+    _, total = tf.while_loop(
+        lambda i, s: i < 5, lambda i, s: (i + 1, s + numbers.get_next()), (0, taken)
+    )
+    asked = tf.placeholder(tf.bool, [])
+    one = tf.cond(asked, lambda: numbers.get_next(), lambda: tf.constant(-1, tf.int64))
+    with tf.Session() as session:
+        session.run(numbers.initializer)
+        assert [session.run(total) for _ in range(2)] == [15, 40]
+        assert [session.run(one, {asked: yes}) for yes in (True, False, True)] == [11, -1, 12]
+
+
+def test_a_loop_that_takes_elements_has_a_derivative() -> None:
+    numbers = D.from_tensor_slices(np.arange(1, 50, dtype=np.float32)).make_initializable_iterator()
+    w = tf.placeholder(tf.float32, [])
+    _, y = tf.while_loop(
+        lambda i, s: i < 3, lambda i, s: (i + 1, s * w + numbers.get_next()), (0, tf.constant(1.0))
+    )
+    (slope,) = tf.gradients(y, w)
+    with tf.Session() as session:
+        for _ in range(3):  # through all tiers
+            session.run(numbers.initializer)
+            assert session.run([y, slope], {w: 2.0}) == [19.0, 18.0]
+
+
+def test_threads_share_an_iterator() -> None:
+    numbers = D.range(400).map(lambda x: x * 2).make_initializable_iterator()
+    following = numbers.get_next()
+    seen: list[int] = []
+    with tf.Session() as session:
+        session.run(numbers.initializer)
+
+        def work() -> None:
+            while True:
+                try:
+                    seen.append(int(session.run(following)))
+                except OutOfRangeError:
+                    return
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(seen) == list(range(0, 800, 2))
+
+
+def test_a_graph_of_the_old_control_flow_keeps_the_functions_of_datasets() -> None:
+    numbers = D.range(5).map(lambda x: tf.cond(x > 2, lambda: x * 10, lambda: -x))
+    n = numbers.make_one_shot_iterator().get_next()
+    y = tf.cond(n > 5, lambda: n + 1, lambda: n - 1)
+    message = tf.get_default_graph().as_graph_def(control_flow="v1")
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(message, name="")
+        assert [session.run(y.name) for _ in range(5)] == [-1, -2, -3, 31, 41]
