@@ -8,7 +8,8 @@ functions of the graph. An element is a tuple of arrays, one a component.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +28,8 @@ Element: TypeAlias = "tuple[Any, ...]"
 Source: TypeAlias = "Callable[[Step], Element | None]"
 # a function of the graph: `run(step, *inputs)` gives its results
 Run: TypeAlias = "Callable[..., Sequence[Any]]"
+
+_PATIENCE = 0.05  # seconds between two looks at whether a step that waits was cancelled
 
 
 class Dataset:
@@ -511,16 +514,26 @@ class Iterator:
     def __repr__(self) -> str:
         return f"<Iterator {self.name}>"
 
+    @contextmanager
+    def _held(self, step: Step) -> Generator[None, None, None]:
+        """The iterator, for this step alone; who waits for it can be cancelled."""
+        while not self._lock.acquire(timeout=_PATIENCE):
+            step.cancel.check()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
     def begin(self, step: Step, dataset: Dataset) -> None:
         """Goes to the beginning of a dataset. Raises InvalidArgumentError for other types."""
         check_types(f"iterator {self.name!r}", self.types, dataset.types)
         source = dataset.start(step)
-        with self._lock:
+        with self._held(step):
             self._source = source
 
     def begin_once(self, step: Step, make: Callable[[], Sequence[Any]]) -> None:
         """Goes to the beginning of the dataset that `make` gives, where it stands nowhere yet."""
-        with self._lock:
+        with self._held(step):
             if self._source is None:
                 dataset = _dataset_of(make())
                 check_types(f"iterator {self.name!r}", self.types, dataset.types)
@@ -533,7 +546,7 @@ class Iterator:
             FailedPreconditionError: it stands nowhere yet.
             OutOfRangeError: there is none.
         """
-        with self._lock:
+        with self._held(step):
             if self._source is None:
                 raise FailedPreconditionError(
                     f"iterator {self.name!r} is asked before it was initialised",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import graphvm as tf
 from graphvm_runtime import config
 from graphvm_runtime.errors import (
     DataLossError,
+    DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
@@ -218,6 +220,24 @@ def test_a_function_may_end_the_sequence() -> None:
         assert [session.run(following) for _ in range(2)] == [7, 9]
         with pytest.raises(OutOfRangeError):
             session.run(following)
+
+
+def test_a_step_that_waits_for_an_iterator_can_be_cancelled() -> None:
+    queue = tf.FIFOQueue(3, tf.int64, shapes=[()])
+    put = queue.enqueue(np.int64(5))
+    iterator = D.range(9).map(lambda x: x + queue.dequeue()).make_initializable_iterator()
+    following = iterator.get_next()
+    got: list[Any] = []
+    with tf.Session() as session:
+        session.run(iterator.initializer)
+        first = threading.Thread(target=lambda: got.append(session.run(following)))
+        first.start()
+        for _ in range(2):  # one of the two waits for the queue, or both for the iterator
+            with pytest.raises(DeadlineExceededError):
+                session.run(following, options=tf.RunOptions(timeout_in_ms=100))
+        session.run(put)
+        first.join(30)
+        assert len(got) == 1
 
 
 def test_a_function_sees_variables_as_they_are() -> None:
