@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,16 @@ from tests.rnn.networks import NETWORKS, told
 from tests.rnn.recorded import RECORDED
 
 
+@pytest.fixture(params=["resources", "references"])
+def variables(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Both kinds of variables."""
+    if request.param == "references":
+        tf.disable_resource_variables()
+    yield
+    tf.enable_resource_variables()
+
+
+@pytest.mark.usefixtures("variables")
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda n: n.__name__)
 def test_gives_what_tensorflow_gives(network: Any) -> None:
     said = told(network, tf, tf.nn.rnn_cell)
