@@ -516,18 +516,33 @@ def aggregated(parts: Sequence[Cotangent]) -> Cotangent:
 
 def _gated(found: Cotangents) -> Cotangents:
     """The same values, none of which is there before all are."""
-    tensors = [None if t is None else dense(t) for t in found]
+    tensors = [_value_of(c) for c in found]
     some = [t.op for t in tensors if t is not None]
     if len(some) < 2:
-        return tensors
+        return found
     out: list[Cotangent] = []
-    for tensor in tensors:
+    for cotangent, tensor in zip(found, tensors, strict=True):
         if tensor is None:
             out.append(None)
             continue
         graph: Graph = tensor.graph
-        out.append(graph.add_node("Identity", (tensor,), None, None, some).outputs[0])
+        late = graph.add_node("Identity", (tensor,), None, None, some).outputs[0]
+        if isinstance(cotangent, OneElement):
+            out.append(OneElement(cotangent.primal, cotangent.index, late, cotangent.dtype))
+        elif isinstance(cotangent, IndexedSlices):
+            out.append(IndexedSlices(late, cotangent.indices, cotangent.dense_shape))
+        else:
+            out.append(late)
     return out
+
+
+def _value_of(cotangent: Cotangent) -> Tensor | None:
+    """The tensor that is computed for a cotangent, whichever form that has."""
+    if isinstance(cotangent, OneElement):
+        return cotangent.value
+    if isinstance(cotangent, IndexedSlices):
+        return cotangent.values
+    return cotangent
 
 
 def _asked(node: Node) -> bool:
