@@ -18,13 +18,12 @@ from graphvm.rules.registry import Registered
 from graphvm.source import here
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.graph import GRADIENT, Function, Node
-from graphvm_runtime.ops.registry import AttrValue, Effects, FuncRef
+from graphvm_runtime.ir.effects import Traces
+from graphvm_runtime.ir.graph import GRADIENT, Function
+from graphvm_runtime.ops.registry import AttrValue, FuncRef
 
 __all__ = ["Declare", "DefinedFunction", "Defun"]
 
-# what is stateful and leaves no trace
-_QUIET = frozenset(("_Arg", "VarHandleOp", "ReadVariableOp", "VarIsInitializedOp", "VariableShape"))
 # what a keyword of a definition or a call is called in a FunctionDef or NodeDef
 _ATTRS = {"noinline": "_noinline", "compiled": "_XlaCompile"}
 
@@ -175,7 +174,8 @@ class DefinedFunction:
     def stateful_ops(self) -> list[tuple[str, str]]:
         """Name and type of each op with side effects in the body."""
         nodes = self._built().function.body.nodes
-        return [(n.name, n.op.name) for n in nodes if _has_effect(n)]
+        left_by = Traces(get_default_graph().library).left_by
+        return [(n.name, n.op.name) for n in nodes if left_by(n)]
 
     @property
     def grad_func_name(self) -> str | None:
@@ -270,7 +270,8 @@ class DefinedFunction:
                 given = ()
             values = given if isinstance(given, list | tuple) else (given,)
             results = [graph.capture(convert_to_tensor(v)) for v in values]
-        control = [graph.operation_named(n.name) for n in graph.nodes_since(0) if _has_effect(n)]
+        left_by = Traces(graph.library).left_by
+        control = [graph.operation_named(n.name) for n in graph.nodes_since(0) if left_by(n)]
         names = self._out_names
         if names is not None and len(names) != len(results):
             raise GraphError(f"{len(results)} results with {len(names)} out_names")
@@ -406,16 +407,6 @@ class _ByValue(FuncGraph):
                 self._captured[old] = new
             found = self._captured[tensor]
         return found
-
-
-def _has_effect(node: Node) -> bool:
-    """Whether a node of a body runs for what it does."""
-    effects = node.op.effects
-    return (
-        node.op.is_stateful
-        and node.op.name not in _QUIET
-        and not effects & (Effects.READS | Effects.RANDOM)
-    )
 
 
 def _attrs(given: Mapping[str, Any]) -> dict[str, AttrValue]:

@@ -374,3 +374,25 @@ def test_functions_of_two_graphs_are_two() -> None:
         assert list(other.library) == ["<lambda>"] or len(other.library) == 1
     assert run(y) == [2]
     assert np.array_equal(run(y), [2])
+
+
+def test_effects_of_a_called_function_of_a_file_happen() -> None:
+    """Files of TensorFlow 1 do not list them as control outputs, and run them all the same."""
+    v = tf.get_variable("v", initializer=0.0, use_resource=True)
+
+    @function.Defun(F, func_name="Counting")
+    def f(x: Any) -> Any:
+        v.assign_add(1.0)
+        return x * 2.0
+
+    f(3.0, name="y")
+    saved = tf.get_default_graph().as_graph_def()
+    (definition,) = saved.library.function
+    definition.control_ret.clear()
+    del definition.signature.control_output[:]
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(saved, name="")
+        session.run("v/Assign")
+        for count in range(1, 6):
+            assert session.run("y:0") == 6
+            assert session.run("v/Read/ReadVariableOp:0") == count

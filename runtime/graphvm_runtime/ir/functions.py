@@ -100,6 +100,7 @@ class Instances:
     Attributes:
         pending: instances whose body is not read yet, `(definition, name, attributes)`.
         needed: names of functions that something referred to.
+        called: names of functions that are called, not bodies of branches and loops.
     """
 
     def __init__(
@@ -113,6 +114,7 @@ class Instances:
         self.known = known
         self.pending: list[tuple[FunctionDef, str, dict[str, AttrValue]]] = []
         self.needed: set[str] = set()
+        self.called: set[str] = set()
         self._names: dict[tuple[str, str], str] = {}
         self._taken = {*self.definitions, *known}
         self._signatures: dict[str, tuple[FunctionDef, dict[str, AttrValue]]] = {}

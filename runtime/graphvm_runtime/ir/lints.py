@@ -18,20 +18,15 @@ from types import MappingProxyType
 
 from graphvm_runtime.dtypes import resource
 from graphvm_runtime.ir.bodies import body_keys, body_ref
+from graphvm_runtime.ir.effects import Traces
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, reachable, source_text
 from graphvm_runtime.ir.raise_ import raise_
 from graphvm_runtime.ir.saved import is_derived
 from graphvm_runtime.ops.control_flow import PRIMITIVES
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
-from graphvm_runtime.ops.registry import Effects
 
 # names of the nodes outside that a function's body waits for, by the name of the function
 Waits = Mapping[str, Sequence[str]]
-
-# hands its input on, and leaves a trace all the same
-_TRACES = frozenset({"Print", "CountUpTo", "ResourceCountUpTo"})
-# lets go of what nobody can see
-_QUIET = frozenset({"TensorArrayCloseV3", "ControlTrigger", "NoOp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +72,7 @@ class _Linter:
         self.graph = graph
         self.library = graph.library
         self.waits = waits
-        self.effects: dict[str, bool] = {}  # by name of a function
+        self.has_effect = Traces(graph.library).left_by
 
     def found(self) -> Iterator[Finding]:
         """All findings, outside first."""
@@ -98,32 +93,6 @@ class _Linter:
                 yield from self._never(node, function)
                 yield from self._among(function.body, function)
                 pending.extend(function.body.nodes)
-
-    # -- what has a side effect ------------------------------------------------------------
-
-    def has_effect(self, node: Node) -> bool:
-        """Whether running a node leaves a trace."""
-        op = node.op
-        if not op.is_stateful or op.name in _QUIET or op.internal:
-            return False
-        if op.name in REGIONS:
-            return any(self._leaves_trace(ref.name) for ref in node.functions())
-        if op.effects & (Effects.READS | Effects.RANDOM):
-            return False
-        if not node.outputs or op.is_blocking or op.name in _TRACES:
-            return True
-        if op.effects & Effects.HOST:
-            return True
-        # an assignment to a reference; asking whether one is set gives a bool
-        return bool(op.inputs) and op.inputs[0].is_ref and len(op.inputs) > 1
-
-    def _leaves_trace(self, name: str) -> bool:
-        if name not in self.effects:
-            self.effects[name] = False
-            function = self.library.get(name)
-            if function is not None:
-                self.effects[name] = any(map(self.has_effect, function.body.nodes))
-        return self.effects[name]
 
     # -- never -----------------------------------------------------------------------------
 

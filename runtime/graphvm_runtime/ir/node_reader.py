@@ -31,6 +31,7 @@ from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node, Source
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.typed import Types
 from graphvm_runtime.ops.control_flow import MERGES, NEXTS
+from graphvm_runtime.ops.functional import CALLS
 from graphvm_runtime.ops.registry import REQUIRED, Attrs, AttrValue, FuncRef, OpDef, known, lookup
 from graphvm_runtime.protos.node_def_pb2 import NodeDef
 from graphvm_runtime.protos.op_def_pb2 import OpDef as OpDefProto
@@ -348,6 +349,8 @@ class Reader:
                 attrs[name] = self._instances.instance(value)
             elif isinstance(value, tuple) and any(isinstance(v, FuncRef) for v in value):
                 attrs[name] = tuple(map(self._instances.instance, value))
+        if op.name in CALLS:
+            self._instances.called.add(attrs["f"].name)
         if op.name == "Placeholder" and self._producer < _SCALARS_SAID and attrs["shape"] == ():
             attrs["shape"] = None
         if op.name == "Const":
@@ -370,6 +373,7 @@ class Reader:
         given = {k: read_attr(v, "", self._bindings) for k, v in d.attr.items() if k != SHAPES}
         own = {k: given.pop(k) for k in list(given) if k.startswith("_")}
         ref = self._instances.instance(FuncRef(d.op, tuple(sorted(given.items()))))
+        self._instances.called.add(ref.name)
         takes, gives, named, stateful = self._instances.call_types(ref)
         op = lookup("StatefulPartitionedCall" if stateful else "PartitionedCall")
         if len(types) != len(takes):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +19,7 @@ from graphvm_runtime.ir.attrs import (
     read_attr,
 )
 from graphvm_runtime.ir.debug_info import Sources
+from graphvm_runtime.ir.effects import Traces
 from graphvm_runtime.ir.functions import Instances, arg_types, flat_names, result_ends
 from graphvm_runtime.ir.graph import GRADIENT, PRODUCER, Endpoint, Function, Graph, Node
 from graphvm_runtime.ir.node_reader import SHAPES, Reader
@@ -140,7 +142,22 @@ def read_library(
                 failed[name] = error.what
     for name, what in failed.items():
         warnings.warn(f"function {name!r}, which nothing calls, is left out: {what}", stacklevel=2)
-    return {name: out[name] for name in sorted(out, key=origin.__getitem__)}
+    left_by = Traces({**instances.known, **out}).left_by
+    return {
+        name: _prompt(out[name], left_by) if name in instances.called else out[name]
+        for name in sorted(out, key=origin.__getitem__)
+    }
+
+
+def _prompt(function: Function, left_by: Callable[[Node], bool]) -> Function:
+    """A function that is called: all its side effects happen, as TensorFlow has it.
+
+    Of the bodies of branches and loops only what their results need runs.
+    """
+    found = [n.name for n in function.body.nodes if left_by(n)]
+    if set(found) <= set(function.control):
+        return function
+    return replace(function, control=tuple(dict.fromkeys([*function.control, *found])))
 
 
 def _drained(instances: Instances) -> list[tuple[FunctionDef, str, dict[str, AttrValue]]]:
