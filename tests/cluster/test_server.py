@@ -92,6 +92,20 @@ def test_ops_that_touch_the_host_are_refused(server: Server, tmp_path: Path) -> 
     assert not list(tmp_path.iterdir())
 
 
+def test_printing_into_a_file_is_refused_and_elsewhere_is_not(
+    server: Server, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with tf.Graph().as_default() as graph:
+        into_file = tf.print("x", output_stream=f"file://{tmp_path}/x")
+        shown = tf.print("seen")
+    with tf.Session(server.target, graph=graph) as session:
+        session.run(shown)
+        with pytest.raises(PermissionDeniedError, match="does not run PrintV2"):
+            session.run(into_file)
+    assert not list(tmp_path.iterdir())
+    assert capfd.readouterr().err == "seen\n"
+
+
 def test_ops_that_touch_the_host_run_where_they_are_allowed(no_leaks: None, tmp_path: Path) -> None:
     graph, write = saving_graph(tmp_path)
     server = Server(
