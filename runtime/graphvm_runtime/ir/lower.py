@@ -13,7 +13,15 @@ import numpy as np
 from graphvm_runtime.dtypes import bool_, int32, string
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.cases import without_cases
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, functions_used, source_text
+from graphvm_runtime.ir.graph import (
+    Endpoint,
+    Function,
+    Graph,
+    Node,
+    functions_used,
+    reachable,
+    source_text,
+)
 from graphvm_runtime.ir.rewriting import colocated, identity, is_effect, new_node
 from graphvm_runtime.ir.strictness import may_wait, waiting_functions
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
@@ -463,13 +471,21 @@ class _Lowering:
         """Effects of a body that cannot wait for what this region gives, or for a later iteration.
 
         Where queues are at work, something else may: whatever waits for them may wait for ever.
+        Effects that no result and no control output reaches are none: they do not run.
         """
+        by_name = {n.name: n for n in function.body.nodes}
+        roots = [*(e.node for e in function.results), *function.control]
+        runs = {n.name for n in reachable(by_name, roots)}
         late: set[str] = set()
         for node in function.body.nodes:
             above = [*(e.node for e in node.inputs), *node.after]
             if may_wait(node, self.waiting) or any(n in late for n in above):
                 late.add(node.name)
-        return [n.name for n in function.body.nodes if is_effect(n) and n.name not in late]
+        return [
+            n.name
+            for n in function.body.nodes
+            if is_effect(n) and n.name in runs and n.name not in late
+        ]
 
     def _call(
         self,
