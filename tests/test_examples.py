@@ -46,3 +46,15 @@ def test_a_character_lstm_learns_and_writes_in_other_processes(tmp_path: Path) -
     assert first == second  # the graph has a seed
     assert first.startswith("Alice")
     assert len(first) == len("Alice") + 30 + 1
+
+
+@pytest.mark.slow
+def test_capsules_learn_and_are_routed_in_another_process(tmp_path: Path) -> None:
+    for package in ("matplotlib", "sklearn", "tqdm"):
+        pytest.importorskip(package)
+    said = run("capsules.py", "--out", str(tmp_path), "--epochs", "2")
+    accuracies = [float(a) for a in re.findall(r"(?:accuracy|routings:) ([\d.]+)%", said)]
+    assert len(accuracies) == 4
+    assert min(accuracies) > 60
+    assert "a second process predicts the same" in said
+    assert {"capsules.pb", "training.png", "routing.png"} <= {f.name for f in tmp_path.iterdir()}
