@@ -10,6 +10,7 @@ import numpy as np
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.kernels.blas import product
 from graphvm_runtime.kernels.precision import SINGLE, is_low
 from graphvm_runtime.kernels.registry import kernel
 from graphvm_runtime.kernels.windows import Placed, channels_last, check_image, laid_out
@@ -76,12 +77,12 @@ def _conv(node: Node) -> Callable[..., Any]:
             return laid_out(np.zeros(out_shape, dtype), layout)
         matrix, by = placed.matrix(x), _wide(filters)
         if groups == 1:
-            out = matrix.reshape(len(matrix), -1) @ by.reshape(-1, shape[3])
+            out = product(matrix.reshape(len(matrix), -1), by.reshape(-1, shape[3]))
         else:
             each = shape[3] // groups
             rows = matrix.reshape(len(matrix), -1, groups, shape[2]).transpose(2, 0, 1, 3)
             columns = by.reshape(-1, shape[2], groups, each).transpose(2, 0, 1, 3)
-            out = np.matmul(
+            out = product(
                 rows.reshape(groups, len(matrix), -1), columns.reshape(groups, -1, each)
             ).transpose(1, 0, 2)
         return laid_out(out.reshape(out_shape).astype(dtype, copy=False), layout)
@@ -109,7 +110,7 @@ def _conv_to_input(node: Node) -> Callable[..., Any]:
             flat = g.reshape(-1, groups, each).transpose(1, 0, 2)
             for i, j in placed.elements():
                 columns = by[i, j].reshape(shape[2], groups, each).transpose(1, 2, 0)
-                part = np.matmul(flat, columns).transpose(1, 0, 2)
+                part = product(flat, columns).transpose(1, 0, 2)
                 placed.at(out, i, j)[...] += part.reshape(len(g), *placed.counts, want[3])
         return laid_out(placed.inner(out).astype(dtype), layout)
 
@@ -133,11 +134,11 @@ def _conv_to_filter(node: Node) -> Callable[..., Any]:
             return np.zeros(shape, dtype)
         matrix, each = placed.matrix(x), shape[3] // groups
         if groups == 1:
-            out = matrix.reshape(len(matrix), -1).T @ g.reshape(len(matrix), -1)
+            out = product(matrix.reshape(len(matrix), -1).T, g.reshape(len(matrix), -1))
             return out.reshape(shape).astype(dtype, copy=False)
         rows = matrix.reshape(len(matrix), -1, groups, shape[2]).transpose(2, 1, 3, 0)
         columns = g.reshape(len(matrix), groups, each).transpose(1, 0, 2)
-        out = np.matmul(rows.reshape(groups, -1, len(matrix)), columns)
+        out = product(rows.reshape(groups, -1, len(matrix)), columns)
         out = out.reshape(groups, -1, each).transpose(1, 0, 2)
         return out.reshape(shape).astype(dtype, copy=False)
 
