@@ -156,7 +156,7 @@ def _in_segments(
 ) -> Any:
     """The loop as a loop over loops of `every` iterations; derivatives redo the inner one."""
     limit = None if maximum_iterations is None else _limit(maximum_iterations)
-    none = convert_to_tensor(0, dtypes.int32 if limit is None else limit.dtype)
+    zero = convert_to_tensor(0, dtypes.int32 if limit is None else limit.dtype)
 
     def go_on(count: Any, variables: Sequence[Any]) -> Any:
         asked = cond(*variables)
@@ -176,7 +176,7 @@ def _in_segments(
         return while_loop(within, step, (0, count, variables), shapes)[1:]
 
     shapes = None if shape_invariants is None else ((), shape_invariants)
-    _, results = while_loop(go_on, segment, (none, loop_vars), shapes, recompute="all", **options)
+    _, results = while_loop(go_on, segment, (zero, loop_vars), shapes, recompute="all", **options)
     return results[0] if len(results) == 1 and not return_same_structure else results
 
 

@@ -15,8 +15,11 @@ import numpy as np
 from graphvm_runtime.compiler.program import Call, Program, While
 from graphvm_runtime.dtypes import DType, int32, int64
 
-_MIRRORED = {"Less": "<", "LessEqual": "<=", "Greater": ">", "GreaterEqual": ">="}
-_UPWARD = {"<": ("<", False), "<=": ("<=", False), ">": ("<", True), ">=": ("<=", True)}
+# op -> the sign, and whether the bound comes first
+_UPWARD = {
+    "Less": ("<", False), "LessEqual": ("<=", False),
+    "Greater": ("<", True), "GreaterEqual": ("<=", True),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def counters(ins: While) -> list[Counter]:
             continue
         if test.node.op.name == "LogicalAnd":
             pending += test.inputs
-        elif test.node.op.name in _MIRRORED:
+        elif test.node.op.name in _UPWARD:
             counter = _counter(cond, body, at, test, cond_uses, body_uses)
             if counter is not None:
                 found.setdefault(counter.place, counter)
@@ -84,7 +87,7 @@ def _uses(program: Program) -> Tally[int]:
 def _counter(
     cond: Program, body: Program, at: int, test: Call, cond_uses: Tally[int], body_uses: Tally[int]
 ) -> Counter | None:
-    sign, swapped = _UPWARD[_MIRRORED[test.node.op.name]]
+    sign, swapped = _UPWARD[test.node.op.name]
     variable, limit = reversed(test.inputs) if swapped else test.inputs
     if variable not in cond.params or cond.params.count(variable) != 1:
         return None

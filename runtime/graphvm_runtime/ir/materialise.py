@@ -111,7 +111,7 @@ class _Work:
                 level.live.discard(each.name)
         for level, node in counts:  # last: a list made for another value counts as well
             level.replaced[Endpoint(node.name)] = self._brought(level, node)
-        self.again.done()
+        self.again.copy_all()
         nodes = self._nodes(self.top)
         before = functions_used(self.graph.nodes, self.graph.library)
         after = functions_used(nodes, self.library)
@@ -271,7 +271,7 @@ class _Work:
             return value
         loop = way.sources[-2].nodes[way.steps[-1][0]]
         if way.steps[-1][1] == "body" and loop.attrs.get(RECOMPUTE):
-            return self.again.wanted(way, value)
+            return self.again.ask(way, value)
         return self._kept(way, value)
 
     def _kept(self, way: Way, value: Endpoint) -> Endpoint:

@@ -35,28 +35,28 @@ class Recomputing:
         self._kept = kept
         self._carried = carried
         self._given = given
-        self._wanted: list[tuple[Way, Endpoint, Endpoint]] = []
+        self._asked: list[tuple[Way, Endpoint, Endpoint]] = []
         self._stands: dict[tuple[Level, Level, Endpoint], Endpoint] = {}
 
-    def wanted(self, way: Way, value: Endpoint) -> Endpoint:
-        """Notes that a value is needed; what stands for it until `done`."""
+    def ask(self, way: Way, value: Endpoint) -> Endpoint:
+        """Notes that a value is needed; what stands for it until `copy_all`."""
         reader = way.readers[-1]
         key = (way.sources[-1], reader, value)
         if key not in self._stands:
             stand = reader.placeholder(way.sources[-1].type_of(value))
             self._stands[key] = stand
-            self._wanted.append((way, value, stand))
+            self._asked.append((way, value, stand))
         return self._stands[key]
 
-    def done(self) -> None:
+    def copy_all(self) -> None:
         """Copies what is needed, from the inside out.
 
         A copy must show all outputs that its node will have, and those come from further in.
         """
-        while self._wanted:
-            deepest = max(way.sources[-1].depth for way, _, _ in self._wanted)
-            now = [w for w in self._wanted if w[0].sources[-1].depth == deepest]
-            self._wanted = [w for w in self._wanted if w[0].sources[-1].depth < deepest]
+        while self._asked:
+            deepest = max(way.sources[-1].depth for way, _, _ in self._asked)
+            now = [w for w in self._asked if w[0].sources[-1].depth == deepest]
+            self._asked = [w for w in self._asked if w[0].sources[-1].depth < deepest]
             copies: dict[tuple[Level, Level], _Copies] = {}
             for way, value, stand in now:
                 source, reader = way.sources[-1], way.readers[-1]
@@ -64,7 +64,7 @@ class Recomputing:
                 reader.replaced[stand] = made.of(value)
                 reader.live.discard(stand.node)
 
-    def start(self, way: Way, value: Endpoint) -> Endpoint:
+    def brought(self, way: Way, value: Endpoint) -> Endpoint:
         """Brings over what is not computed again: a variable of the loop, or a kept output."""
         source, reader = way.sources[-1], way.readers[-1]
         place = source.param_index.get(value.node)
@@ -96,7 +96,7 @@ class _Copies:
             if end in self._brought or node.name in self._copied:
                 pending.pop()
             elif not _is_repeatable(node):
-                self._brought[end] = self._work.start(self._way, end)
+                self._brought[end] = self._work.brought(self._way, end)
                 pending.pop()
             else:
                 ends = map(self._source.resolved, node.inputs)

@@ -6,7 +6,6 @@ the call itself costs no more than the NumPy function.
 
 from __future__ import annotations
 
-import contextlib
 import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -125,8 +124,12 @@ def load_all() -> None:
 def _loaded(op: OpDef) -> Maker | None:
     """The maker for an op whose family was not loaded yet, None where it has none."""
     if op.family:
-        with contextlib.suppress(ModuleNotFoundError):  # a family may have no kernels
-            import_module(f"{_PACKAGE}.{op.family}")
+        name = f"{_PACKAGE}.{op.family}"
+        try:
+            import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:  # a family may have no kernels, but one that has must load
+                raise
     return _MAKERS.get(op.name)
 
 

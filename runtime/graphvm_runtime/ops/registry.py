@@ -204,7 +204,7 @@ class OpDef:
         forwards: output i is input i, unchanged; there are as many of both.
         internal: never written to files.
         family: the file here that declares it, `math.elementwise`; kernels are first looked for in
-            the file of that name.
+            the file of that name; empty for a user's own op.
         constraints: numbered rules that the shape function checks, quoted in its errors.
     """
 
@@ -329,6 +329,7 @@ class OpDef:
 _OPS: dict[str, OpDef] = {}
 # Declared, and not looked at yet: a program uses few of the ops, and starts sooner so.
 _WAITING: dict[str, Callable[[], OpDef]] = {}
+_FAMILIES = f"{__name__.rpartition('.')[0]}."
 
 
 def lookup(name: str) -> OpDef:
@@ -394,7 +395,10 @@ def define(
     """
     if name in _WAITING:
         raise GraphError(f"op {name!r} is declared already")
-    family = sys._getframe(1).f_globals["__name__"].removeprefix("graphvm_runtime.ops.")
+    module = sys._getframe(1).f_globals["__name__"]
+    family = module.removeprefix(_FAMILIES) if module.startswith(_FAMILIES) else ""
+    if module == __name__:  # declared from outside, by way of `at_once`
+        family = ""
 
     def declared() -> OpDef:
         takes, _, gives = signature.partition("->")
