@@ -1,4 +1,4 @@
-"""Types of what `__init__.py` loads when it is asked for."""
+"""Types of what `__init__.py` loads; written by tests/test_faces.py."""
 
 from graphvm import (
     compat,
@@ -32,7 +32,10 @@ from graphvm.conversion import (
     convert_to_tensor,
     register_tensor_conversion_function,
 )
-from graphvm.defun import Declare, Defun
+from graphvm.defun import (
+    Declare,
+    Defun,
+)
 from graphvm.graph import (
     Graph,
     Operation,
@@ -48,32 +51,18 @@ from graphvm.indexed_slices import (
 )
 from graphvm.initializers import (
     Constant as constant_initializer,
-)
-from graphvm.initializers import (
     GlorotNormal as glorot_normal_initializer,
-)
-from graphvm.initializers import (
     GlorotUniform as glorot_uniform_initializer,
-)
-from graphvm.initializers import (
     Ones as ones_initializer,
-)
-from graphvm.initializers import (
     RandomNormal as random_normal_initializer,
-)
-from graphvm.initializers import (
     RandomUniform as random_uniform_initializer,
-)
-from graphvm.initializers import (
     TruncatedNormal as truncated_normal_initializer,
-)
-from graphvm.initializers import (
     VarianceScaling as variance_scaling_initializer,
-)
-from graphvm.initializers import (
     Zeros as zeros_initializer,
 )
-from graphvm.lints import lint
+from graphvm.lints import (
+    lint,
+)
 from graphvm.ops import (
     math,
     random,
@@ -299,40 +288,34 @@ from graphvm_runtime.dtypes import (
     DType,
     as_dtype,
     bfloat16,
-    complex64,
+    bool_ as bool,
     complex128,
+    complex64,
+    float16,
+    float16 as half,
+    float32,
+    float64 as double,
+    float64,
     float8_e4m3fn,
     float8_e5m2,
-    float16,
-    float32,
-    float64,
-    int4,
-    int8,
     int16,
     int32,
+    int4,
     int64,
-    qint8,
+    int8,
     qint16,
     qint32,
-    quint8,
+    qint8,
     quint16,
+    quint8,
     resource,
     string,
-    uint4,
-    uint8,
     uint16,
     uint32,
+    uint4,
     uint64,
+    uint8,
     variant,
-)
-from graphvm_runtime.dtypes import (
-    bool_ as bool,
-)
-from graphvm_runtime.dtypes import (
-    float16 as half,
-)
-from graphvm_runtime.dtypes import (
-    float64 as double,
 )
 from graphvm_runtime.errors import (
     OpError,
@@ -372,7 +355,7 @@ from graphvm_runtime.protos.variable_pb2 import (
 
 __version__: str
 
-__all__ = [  # noqa: RUF022 (a plain sort)
+__all__ = [
     "AUTO_REUSE",
     "AggregationMethod",
     "Assert",

@@ -362,7 +362,7 @@ class Graph(Elements, Scoped, CollectionStore, Library):
                 device = entry.merged(device)
             else:
                 draft = draft.changed(device=device)
-                device = as_device(entry(Operation(self, draft)._draft()))
+                device = as_device(entry(Operation(self, draft).looked_at()))
         return device
 
     @contextmanager

@@ -33,7 +33,7 @@ class Tensor:
 
     # The operation is looked up, not kept: graphs have many tensors, and the garbage collector
     # walks all that they hold.
-    __slots__ = ("__weakref__", "_draft", "endpoint", "graph", "type")
+    __slots__ = ("__weakref__", "_unplaced", "endpoint", "graph", "type")
 
     # NumPy leaves `array + tensor` to the tensor.
     __array_priority__: ClassVar[int] = 100
@@ -45,13 +45,13 @@ class Tensor:
         self.graph: Any = graph
         self.type = type_
         self.endpoint = end
-        self._draft = draft  # the operation where it is not in the graph
+        self._unplaced = draft  # the operation where it is not in the graph
 
     @property
     def op(self) -> Operation:
         """The operation that makes it."""
-        if self._draft is not None:
-            return self._draft
+        if self._unplaced is not None:
+            return self._unplaced
         made: Operation = self.graph.operation_named(self.endpoint[0])
         return made
 
@@ -232,7 +232,7 @@ class Operation:
         self._node = node
         self._tensors: tuple[Tensor, ...] | None = (first,) if first is not None else None
 
-    def _draft(self) -> Operation:
+    def looked_at(self) -> Operation:
         """Itself, looked at before its node is in the graph."""
         outputs = enumerate(self._node.outputs)
         name = self._node.name

@@ -164,3 +164,12 @@ def test_plus_joins_strings() -> None:
     assert value(text + "c").tolist() == [b"ac", b"bc"]
     assert value("c" + text).tolist() == [b"ca", b"cb"]
     assert value(tf.add("x", ["y", "z"])).tolist() == [b"xy", b"xz"]
+
+
+def test_tensors_have_all_operators_before_the_first_is_used() -> None:
+    from graphvm import tensor
+    from graphvm.ops import overloads
+
+    assert sorted(f"__{name}__" for name in tensor._OPERATORS.split()) == sorted(
+        overloads.OPERATORS
+    )

@@ -1,6 +1,7 @@
 """Matrix products hold OpenBLAS at one thread while they run, and leave it as it was."""
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,15 +50,22 @@ def test_threads_are_as_before_also_after_an_error_and_from_many_threads(
         threads.set(before)
 
 
-def test_a_small_product_sees_one_thread(threads: blas._Threads) -> None:
+def test_a_product_of_middle_size_sees_one_thread(
+    threads: blas._Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[int, int] = {}
+
+    def matmul(a: Any, b: Any, out: Any) -> Any:
+        seen[len(a)] = threads.get()
+        return out
+
     before = threads.get()
     threads.set(2)
+    monkeypatch.setattr(np, "matmul", matmul)
     try:
-        with blas._ALONE:
-            assert threads.get() == 1
-            with blas._ALONE:
-                assert threads.get() == 1
-            assert threads.get() == 1
+        for size in (8, 128, 512):
+            blas.product(np.ones((size, size)), np.ones((size, size)))
+        assert seen == {8: 2, 128: 1, 512: 2}
         assert threads.get() == 2
     finally:
         threads.set(before)
