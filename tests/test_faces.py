@@ -131,7 +131,8 @@ def test_every_switch_is_documented() -> None:
 def stub() -> str:
     """What `graphvm/__init__.pyi` must say: the imports that the package does when it is asked."""
     imports: dict[str, list[tuple[str, str]]] = {}
-    for name, (module, own) in graphvm._WHERE.items():
+    where: dict[str, tuple[str, str]] = vars(graphvm)["_WHERE"]
+    for name, (module, own) in where.items():
         if not own:  # the name is a module
             module, _, own = module.rpartition(".")
         imports.setdefault(module, []).append((own, name))
