@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphvm.rules.registry import NotDifferentiable, Rule
-from graphvm_runtime.ops import names
 
 TABLE: Mapping[str, Rule] = {
     name: NotDifferentiable("elements come from another step")
-    for name in names()
-    if name.endswith(("Dataset", "DatasetV2"))
-    or name.startswith(("Iterator", "MakeIterator", "OneShotIterator"))
-}
+    for name in (
+        "TensorDataset", "TensorSliceDataset", "RangeDataset", "MapDataset", "ParallelMapDataset",
+        "ParallelMapDatasetV2", "FilterDataset", "FlatMapDataset", "InterleaveDataset",
+        "BatchDataset", "BatchDatasetV2", "PaddedBatchDatasetV2", "RepeatDataset", "TakeDataset",
+        "SkipDataset", "ShardDataset", "ShuffleDataset", "ZipDataset", "ConcatenateDataset",
+        "PrefetchDataset", "Iterator", "IteratorV2", "OneShotIterator", "MakeIterator",
+        "IteratorGetNext", "IteratorGetNextSync", "IteratorToStringHandle",
+        "IteratorFromStringHandle", "IteratorFromStringHandleV2",
+    )
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Datasets: descriptions of sequences of elements; iterators: where somebody stands in one.
+"""Datasets: descriptions of sequences of elements.
 
 A dataset never changes. Starting it gives a source, a function of the step that gives the next
 element, or None at the end; the step is that of whoever asks, since elements may be computed by
@@ -7,57 +7,64 @@ functions of the graph. An element is a tuple of arrays, one a component.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import (
     DataLossError,
-    FailedPreconditionError,
     InvalidArgumentError,
     OutOfRangeError,
 )
 from graphvm_runtime.resources import Step
 from graphvm_runtime.shapes import TensorType, is_compatible
+from graphvm_runtime.variants import Held
 
 Element: TypeAlias = "tuple[Any, ...]"
 Source: TypeAlias = "Callable[[Step], Element | None]"
-# a function of the graph: `run(step, *inputs)` gives its results
-Run: TypeAlias = "Callable[..., Sequence[Any]]"
-
-_PATIENCE = 0.05  # seconds between two looks at whether a step that waits was cancelled
+Start: TypeAlias = "Callable[[Step], Source]"
 
 
-class Dataset:
+class Run(Protocol):
+    """A function of the graph."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it may wait for another op, step or process."""
+
+    def __call__(self, step: Step, *inputs: Any) -> Sequence[Any]:
+        """Its results."""
+
+
+class Dataset(Held):
     """A sequence of elements that can be gone through any number of times.
 
     Args:
         name: what it is, for messages.
         types: of the components.
-        start: `start(step)` begins to go through it.
+        start: `start(step)` begins to go through it, without waiting for anything.
+        waits: whether the next element may have to wait for another op, step or process.
     """
 
-    __slots__ = ("name", "start", "types")
+    __slots__ = ("name", "start", "types", "waits")
 
-    shape: tuple[int, ...] = ()  # as a value in a register it is a scalar
-    ndim = 0
+    kind = "a dataset"
 
     def __init__(
-        self, name: str, types: tuple[TensorType, ...], start: Callable[[Step], Source]
+        self, name: str, types: tuple[TensorType, ...], start: Start, waits: bool = False
     ) -> None:
         self.name = name
         self.types = types
         self.start = start
+        self.waits = waits
 
     def __repr__(self) -> str:
         return f"<{self.name} of {', '.join(map(str, self.types))}>"
 
 
-def given(components: Element) -> Callable[[Step], Source]:
+def given(components: Element) -> Start:
     """One element."""
     return lambda step: _listed(iter([components]))
 
@@ -66,20 +73,18 @@ def _listed(elements: Any) -> Source:
     return lambda step: next(elements, None)
 
 
-def slices(components: Sequence[Array]) -> Callable[[Step], Source]:
+def slices(components: Sequence[Array]) -> Start:
     """The parts of arrays along their first axis."""
     count = len(components[0])
     return lambda step: _listed(tuple(c[i, ...] for c in components) for i in range(count))
 
 
-def counted(first: int, end: int, by: int, dtype: Any) -> Callable[[Step], Source]:
+def counted(first: int, end: int, by: int, dtype: Any) -> Start:
     """Numbers as those of `range`."""
     return lambda step: _listed((dtype(i),) for i in range(first, end, by))
 
 
-def mapped(
-    parent: Dataset, function: Run, captured: Element, keeps_count: bool = False
-) -> Callable[[Step], Source]:
+def mapped(parent: Dataset, function: Run, captured: Element, keeps_count: bool = False) -> Start:
     """What a function gives for each element.
 
     Args:
@@ -110,7 +115,7 @@ def mapped(
     return start
 
 
-def filtered(parent: Dataset, function: Run, captured: Element) -> Callable[[Step], Source]:
+def filtered(parent: Dataset, function: Run, captured: Element) -> Start:
     """The elements for which a function gives true."""
 
     def start(step: Step) -> Source:
@@ -133,7 +138,7 @@ def filtered(parent: Dataset, function: Run, captured: Element) -> Callable[[Ste
     return start
 
 
-def flat_mapped(parent: Dataset, function: Run, captured: Element) -> Callable[[Step], Source]:
+def flat_mapped(parent: Dataset, function: Run, captured: Element) -> Start:
     """The elements of the datasets that a function gives, one dataset after the other."""
 
     def start(step: Step) -> Source:
@@ -148,7 +153,7 @@ def flat_mapped(parent: Dataset, function: Run, captured: Element) -> Callable[[
                     element = source(step)
                     if element is None:
                         return None
-                    inner = _dataset_of(function(step, *element, *captured)).start(step)
+                    inner = dataset_of(function(step, *element, *captured)).start(step)
                 found = inner(step)
                 if found is not None:
                     return found
@@ -161,7 +166,7 @@ def flat_mapped(parent: Dataset, function: Run, captured: Element) -> Callable[[
 
 def interleaved(
     parent: Dataset, function: Run, captured: Element, width: int, length: int
-) -> Callable[[Step], Source]:
+) -> Start:
     """The elements of the datasets that a function gives, taking turns.
 
     Args:
@@ -196,7 +201,7 @@ def interleaved(
                     if element is None:
                         ended = True
                     else:
-                        open_[at] = _dataset_of(function(step, *element, *captured)).start(step)
+                        open_[at] = dataset_of(function(step, *element, *captured)).start(step)
                         continue
                 at, taken = (at + 1) % width, 0
             return None
@@ -206,15 +211,15 @@ def interleaved(
     return start
 
 
-def _dataset_of(results: Sequence[Any]) -> Dataset:
-    (found,) = results
-    if not isinstance(found, Dataset):
-        raise InvalidArgumentError("the function gives no dataset")
-    return found
-
-
-def batched(parent: Dataset, size: int, whole: bool) -> Callable[[Step], Source]:
+def batched(parent: Dataset, size: int, whole: bool) -> Start:
     """Elements put together, `size` at a time; a last one of fewer is left out if `whole`."""
+    return _in_rows(parent, size, whole, _stacked)
+
+
+def _in_rows(
+    parent: Dataset, size: int, whole: bool, together: Callable[[int, Sequence[Any]], Array]
+) -> Start:
+    """Batches, each component of which `together(place, parts)` makes of those of elements."""
 
     def start(step: Step) -> Source:
         source = parent.start(step)
@@ -231,7 +236,7 @@ def batched(parent: Dataset, size: int, whole: bool) -> Callable[[Step], Source]
                     rows.append(element)
             if not rows or (whole and len(rows) < size):
                 return None
-            return tuple(_stacked(i, part) for i, part in enumerate(zip(*rows, strict=True)))
+            return tuple(together(i, part) for i, part in enumerate(zip(*rows, strict=True)))
 
         return following
 
@@ -253,7 +258,7 @@ def _stacked(place: int, parts: Sequence[Any]) -> Array:
 
 def padded_batches(
     parent: Dataset, size: int, whole: bool, shapes: Sequence[Array], fillers: Sequence[Any]
-) -> Callable[[Step], Source]:
+) -> Start:
     """Elements put together, each component filled up to a shape.
 
     Args:
@@ -264,29 +269,10 @@ def padded_batches(
         fillers: what each component is filled up with.
     """
 
-    def start(step: Step) -> Source:
-        source = parent.start(step)
-        ended = False
+    def together(place: int, parts: Sequence[Any]) -> Array:
+        return _padded(place, parts, shapes[place], fillers[place])
 
-        def following(step: Step) -> Element | None:
-            nonlocal ended
-            rows: list[Element] = []
-            while len(rows) < size and not ended:
-                element = source(step)
-                if element is None:
-                    ended = True
-                else:
-                    rows.append(element)
-            if not rows or (whole and len(rows) < size):
-                return None
-            return tuple(
-                _padded(i, part, shapes[i], fillers[i])
-                for i, part in enumerate(zip(*rows, strict=True))
-            )
-
-        return following
-
-    return start
+    return _in_rows(parent, size, whole, together)
 
 
 def _padded(place: int, parts: Sequence[Any], shape: Array, filler: Any) -> Array:
@@ -315,7 +301,7 @@ def _padded(place: int, parts: Sequence[Any], shape: Array, filler: Any) -> Arra
     return out
 
 
-def repeated(parent: Dataset, count: int) -> Callable[[Step], Source]:
+def repeated(parent: Dataset, count: int) -> Start:
     """All elements again and again; for ever where the count is negative."""
 
     def start(step: Step) -> Source:
@@ -344,7 +330,7 @@ def repeated(parent: Dataset, count: int) -> Callable[[Step], Source]:
     return start
 
 
-def first(parent: Dataset, count: int) -> Callable[[Step], Source]:
+def first(parent: Dataset, count: int) -> Start:
     """The first elements; all of them where the count is negative."""
 
     def start(step: Step) -> Source:
@@ -364,7 +350,7 @@ def first(parent: Dataset, count: int) -> Callable[[Step], Source]:
     return start
 
 
-def rest(parent: Dataset, count: int) -> Callable[[Step], Source]:
+def rest(parent: Dataset, count: int) -> Start:
     """All but the first elements; none where the count is negative."""
 
     def start(step: Step) -> Source:
@@ -387,7 +373,7 @@ def rest(parent: Dataset, count: int) -> Callable[[Step], Source]:
     return start
 
 
-def sharded(parent: Dataset, count: int, index: int) -> Callable[[Step], Source]:
+def sharded(parent: Dataset, count: int, index: int) -> Start:
     """Every `count`th element, beginning with the one at `index`."""
 
     def start(step: Step) -> Source:
@@ -408,7 +394,7 @@ def sharded(parent: Dataset, count: int, index: int) -> Callable[[Step], Source]
     return start
 
 
-def zipped(parents: Sequence[Dataset]) -> Callable[[Step], Source]:
+def zipped(parents: Sequence[Dataset]) -> Start:
     """Elements side by side, as long as each has one."""
 
     def start(step: Step) -> Source:
@@ -431,7 +417,7 @@ def zipped(parents: Sequence[Dataset]) -> Callable[[Step], Source]:
     return start
 
 
-def joined(one: Dataset, other: Dataset) -> Callable[[Step], Source]:
+def joined(one: Dataset, other: Dataset) -> Start:
     """The elements of one, then those of the other."""
 
     def start(step: Step) -> Source:
@@ -451,9 +437,7 @@ def joined(one: Dataset, other: Dataset) -> Callable[[Step], Source]:
     return start
 
 
-def shuffled(
-    parent: Dataset, room: int, draw: Callable[[], Callable[[], int]]
-) -> Callable[[Step], Source]:
+def shuffled(parent: Dataset, room: int, draw: Callable[[], Callable[[], int]]) -> Start:
     """Elements in another order: each is drawn from as many as there is room for.
 
     Args:
@@ -495,67 +479,10 @@ def shuffled(
     return start
 
 
-class Iterator:
-    """Where somebody stands in a dataset. Thread-safe. Source: TF op `IteratorV2`.
-
-    Args:
-        container: of the resource.
-        name: of the resource.
-        types: of the components; none at all where any will do.
-    """
-
-    def __init__(self, container: str, name: str, types: tuple[TensorType, ...]) -> None:
-        self.container = container
-        self.name = name
-        self.types = types
-        self._source: Source | None = None
-        self._lock = threading.Lock()
-
-    def __repr__(self) -> str:
-        return f"<Iterator {self.name}>"
-
-    @contextmanager
-    def _held(self, step: Step) -> Generator[None, None, None]:
-        """The iterator, for this step alone; who waits for it can be cancelled."""
-        while not self._lock.acquire(timeout=_PATIENCE):
-            step.cancel.check()
-        try:
-            yield
-        finally:
-            self._lock.release()
-
-    def begin(self, step: Step, dataset: Dataset) -> None:
-        """Goes to the beginning of a dataset. Raises InvalidArgumentError for other types."""
-        check_types(f"iterator {self.name!r}", self.types, dataset.types)
-        source = dataset.start(step)
-        with self._held(step):
-            self._source = source
-
-    def begin_once(self, step: Step, make: Callable[[], Sequence[Any]]) -> None:
-        """Goes to the beginning of the dataset that `make` gives, where it stands nowhere yet."""
-        with self._held(step):
-            if self._source is None:
-                dataset = _dataset_of(make())
-                check_types(f"iterator {self.name!r}", self.types, dataset.types)
-                self._source = dataset.start(step)
-
-    def following(self, step: Step) -> Element:
-        """The next element.
-
-        Raises:
-            FailedPreconditionError: it stands nowhere yet.
-            OutOfRangeError: there is none.
-        """
-        with self._held(step):
-            if self._source is None:
-                raise FailedPreconditionError(
-                    f"iterator {self.name!r} is asked before it was initialised",
-                    do="run its initializer first",
-                )
-            element = self._source(step)
-        if element is None:
-            raise OutOfRangeError("end of sequence")
-        return element
+def dataset_of(results: Sequence[Any]) -> Dataset:
+    """The dataset that a function gave. Raises InvalidArgumentError where it gave another."""
+    (found,) = results
+    return Dataset.of(found)
 
 
 def check_types(what: str, want: Sequence[TensorType], given: Sequence[TensorType]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from graphvm_runtime.dtypes import Array, DType, resource, string, variant
 from graphvm_runtime.errors import InvalidArgumentError, ShapeError
 from graphvm_runtime.shapes import Shape, is_compatible, merged, shape_text
+from graphvm_runtime.variants import Held
 
 Element: TypeAlias = Any  # an array, a NumPy scalar, or a list where the lists are nested
 
@@ -49,7 +50,7 @@ class _Cells:
         self.lock = lock  # one for all that were ever one list
 
 
-class TensorList:
+class TensorList(Held):
     """A list that never changes; `pushed`, `popped` and `replaced` give new versions.
 
     The versions of a list share one Python list, which is as the newest has it, and a journal of
@@ -68,8 +69,7 @@ class TensorList:
 
     __slots__ = ("__weakref__", "_cells", "_length", "_serial")
 
-    shape: tuple[int, ...] = ()  # as a value in a register it is a scalar
-    ndim = 0
+    kind = "a tensor list"
 
     def __init__(
         self,
@@ -334,50 +334,3 @@ def stacked(elements: list[Element | None], dtype: DType, shape: Shape) -> Array
     if dtype is not string and (not shape or given[0].size < 64):
         return np.array(given, dtype.numpy)
     return np.stack(given)
-
-
-class Optional:
-    """Some tensors, or none, as one value; it never changes.
-
-    Args:
-        types: of the tensors.
-        values: the tensors; None where there are none.
-
-    Source: TF op family `Optional*`.
-    """
-
-    __slots__ = ("types", "values")
-
-    shape: tuple[int, ...] = ()  # as a value in a register it is a scalar
-    ndim = 0
-
-    def __init__(self, types: Sequence[DType], values: Sequence[Element] | None) -> None:
-        self.types = tuple(types)
-        self.values = None if values is None else tuple(values)
-
-    def zeros(self) -> Optional:
-        """Zeros of the same types and shapes; nothing where there is nothing."""
-        if self.values is None:
-            return self
-        return Optional(self.types, [
-            v.zeros() if isinstance(v, TensorList | Optional) else zeros_of(t, v.shape)
-            for t, v in zip(self.types, self.values, strict=True)
-        ])  # fmt: skip
-
-    def added(self, other: Optional) -> Optional:
-        """The sums of the tensors of two optionals; nothing where both have nothing.
-
-        Raises:
-            InvalidArgumentError: only one has tensors, or they differ in types or shapes.
-        """
-        if self.values is None and other.values is None:
-            return self
-        if self.values is None or other.values is None or self.types != other.types:
-            raise InvalidArgumentError("optionals with different components cannot be added")
-        return Optional(self.types, [
-            a.added(b) if isinstance(a, TensorList | Optional) else a + b
-            for a, b in zip(self.values, other.values, strict=True)
-        ])  # fmt: skip
-
-    def __repr__(self) -> str:
-        return f"<Optional of {', '.join(t.name for t in self.types) or 'nothing'}>"

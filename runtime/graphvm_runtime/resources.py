@@ -257,15 +257,16 @@ def wait_for(
     Raises:
         GraphvmError: what the kernel reported, or the cancellation of the step.
     """
-    ready = threading.Event()
+    ready = threading.Lock()  # costs much less than an event
+    ready.acquire()
     box: list[Any] = [None, None]
 
     def done(outputs: Any, error: GraphvmError | None) -> None:
         box[0], box[1] = outputs, error
-        ready.set()
+        ready.release()
 
     start(done)
-    ready.wait()
+    ready.acquire()
     if box[1] is not None:
         raise box[1]
     return box[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from graphvm_runtime.errors import (
     OutOfRangeError,
     ShapeError,
 )
+from graphvm_runtime.ops import lookup, names
 
 D = tf.data.Dataset
 END = "END"
@@ -240,6 +242,152 @@ def test_a_step_that_waits_for_an_iterator_can_be_cancelled() -> None:
         assert len(got) == 1
 
 
+MACHINES = pytest.mark.parametrize("machine", ["interpreted", "emitted", "tiers"])
+
+
+def on(machine: str) -> Any:
+    """Sets the machine that runs what is compiled meanwhile."""
+    switch = {"interpreted": config.INTERPRET, "emitted": config.EMIT}.get(machine)
+    return nullcontext() if switch is None else switch.set(True)
+
+
+def waiting(queue: Any) -> dict[str, Callable[[], Any]]:
+    """Datasets of 5 whose first element waits for the queue, by what it is that waits."""
+    return {
+        "map": lambda: D.range(9).map(lambda x: x + queue.dequeue()),
+        "parallel map": lambda: D.range(9).map(lambda x: x + queue.dequeue(), 2),
+        "below": lambda: D.range(9).map(lambda x: x + queue.dequeue()).take(2).prefetch(1),
+        "beside": lambda: D.zip((D.range(9), D.range(9).map(lambda x: queue.dequeue()))).map(
+            lambda x, y: y),
+        "filter": lambda: D.range(5, 9).filter(lambda x: queue.dequeue() > 0),
+        "flat map": lambda: D.range(9).flat_map(
+            lambda x: D.range(9).map(lambda y: y + queue.dequeue())),
+        "interleave": lambda: D.range(9).interleave(
+            lambda x: D.from_tensors(queue.dequeue()), cycle_length=2),
+        "a branch": lambda: D.range(9).map(
+            lambda x: tf.cond(x < 1, lambda: queue.dequeue(), lambda: x)),
+        "another iterator": lambda: _another(D.range(9).map(lambda x: x + queue.dequeue())),
+    }  # fmt: skip
+
+
+def _another(dataset: Any) -> Any:
+    following = dataset.make_initializable_iterator(shared_name="inner")
+    tf.add_to_collection("first", following.initializer)
+    return D.range(9).map(lambda x: following.get_next())
+
+
+@pytest.mark.timeout(60)
+@MACHINES
+@pytest.mark.parametrize("what", waiting(None))
+def test_an_element_waits_for_another_op_of_its_step(what: str, machine: str) -> None:
+    queue = tf.FIFOQueue(3, tf.int64, shapes=[()])
+    iterator = waiting(queue)[what]().make_initializable_iterator()
+    following, put = iterator.get_next(), queue.enqueue(np.int64(5))
+    first = tf.get_collection("first")
+    for fetches in ([following, put], [put, following]):
+        with on(machine), tf.Session() as session:
+            session.run([first, iterator.initializer])
+            assert 5 in session.run(fetches)
+
+
+@pytest.mark.timeout(60)
+@MACHINES
+def test_an_iterator_begins_anew_while_an_element_waits(machine: str) -> None:
+    queue = tf.FIFOQueue(3, tf.int64, shapes=[()])
+    iterator = D.range(9).map(lambda x: x + queue.dequeue()).make_initializable_iterator()
+    following, put = iterator.get_next(), queue.enqueue(np.int64(5))
+    with on(machine), tf.Session() as session:
+        session.run(iterator.initializer)
+        for fetches in ([following, iterator.initializer, put], [put, following]):
+            assert session.run(fetches)[fetches.index(following)] in (5, 6)
+
+
+@pytest.mark.timeout(60)
+@MACHINES
+def test_those_who_ask_one_iterator_at_once_get_each_element_once(machine: str) -> None:
+    queue = tf.FIFOQueue(99, tf.int64, shapes=[()])
+    put = queue.enqueue(np.int64(0))
+    waits = D.range(99).map(lambda x: x + queue.dequeue())
+    for dataset in (waits, D.range(99).map(lambda x: x * 1), D.range(99)):
+        iterator = dataset.make_initializable_iterator()
+        each = [iterator.get_next() for _ in range(6)]
+        got: list[int] = []
+        with on(machine), tf.Session() as session:
+            session.run(iterator.initializer)
+
+            def ask(session: Any = session, each: Any = each, got: Any = got) -> None:
+                for _ in range(3):
+                    got.extend(session.run(each))
+
+            threads = [threading.Thread(target=ask) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            if dataset is waits:
+                for _ in range(72):
+                    session.run(put)
+            for thread in threads:
+                thread.join(30)
+        assert sorted(got) == list(range(72))
+
+
+def test_an_element_is_taken_though_nobody_looks_at_it() -> None:
+    iterator = D.range(9).make_initializable_iterator()
+    chosen = tf.cond(
+        tf.placeholder_with_default(True, []),
+        lambda: _after(iterator.get_next(), 1),
+        lambda: tf.constant(2),
+    )
+    with tf.Session() as session:
+        session.run(iterator.initializer)
+        assert session.run(chosen) == 1
+        assert session.run(iterator.get_next()) == 1
+
+
+def _after(tensor: Any, value: int) -> Any:
+    with tf.control_dependencies([tensor]):
+        return tf.constant(value)
+
+
+def parents() -> list[tuple[str, str]]:
+    """Each op that goes through datasets, with the name of each input that is one."""
+    return [
+        (name, arg.name)
+        for name in names()
+        for arg in lookup(name).inputs
+        if name != "MakeIterator" and lookup(name).family == "dataset" and arg.dtype is tf.variant
+    ]
+
+
+@pytest.mark.parametrize(("op", "place"), parents())
+def test_an_op_that_goes_through_datasets_takes_no_other_variant(op: str, place: str) -> None:
+    others: dict[str, Any] = {
+        "other_arguments": [], "num_parallel_calls": 1, "cycle_length": 1, "block_length": 1,
+        "batch_size": 1, "drop_remainder": False, "padded_shapes": [np.zeros(0, np.int64)],
+        "padding_values": [np.int64(0)], "count": 1, "num_shards": 1, "index": 0,
+        "buffer_size": 1, "seed": 1, "seed2": 1,
+    }  # fmt: skip
+    functions = {
+        "f": D.range(3).map(lambda x: x + 1), "predicate": D.range(3).filter(lambda x: x > 1),
+    }  # fmt: skip
+    attrs: dict[str, Any] = {"output_types": [tf.int64], "output_shapes": [[]]} | {
+        attr: made._variant_tensor.op._node.attrs[attr].name for attr, made in functions.items()
+    }
+    declared = lookup(op)
+    given: dict[str, Any] = {k: v for k, v in attrs.items() if k in declared.attrs}
+    for arg in declared.inputs:
+        if arg.dtype is tf.variant:
+            wrong = tf.raw_ops.EmptyTensorList(
+                element_shape=-1, max_num_elements=-1, element_dtype=tf.int64
+            )
+            value = wrong if arg.name == place else D.range(3)._variant_tensor
+            given[arg.name] = [value] if arg.number_attr else value
+        else:
+            given[arg.name] = others[arg.name]
+    made = getattr(tf.raw_ops, op)(**given)
+    with tf.Session() as session, pytest.raises(InvalidArgumentError, match="not a dataset"):
+        session.run(made.op)
+
+
 def test_a_function_sees_variables_as_they_are() -> None:
     v = tf.get_variable("v", initializer=np.int64(1))
     iterator = D.range(3).map(lambda x: x + v).make_initializable_iterator()
@@ -283,10 +431,13 @@ def test_older_forms_of_ops_do_the_same() -> None:
         assert [session.run(following) for _ in range(3)] == [0, 2, 4]
 
 
-# "OneShotIterator", "IteratorV2", "MakeIterator", "IteratorGetNext", "IteratorToStringHandle",
-# "IteratorFromStringHandleV2"
-def test_a_one_shot_iterator_goes_through_once_in_each_session() -> None:
+def types_in(graph: Any) -> set[str]:
+    return {op.type for op in graph.get_operations()}
+
+
+def test_a_one_shot_iterator_goes_through_once_in_each_session(graph: Any) -> None:
     following = D.range(3).map(lambda x: x + 1).make_one_shot_iterator().get_next()
+    assert {"OneShotIterator", "IteratorGetNext"} <= types_in(graph)
     for _ in range(2):
         with tf.Session() as session:
             assert [session.run(following) for _ in range(3)] == [1, 2, 3]
@@ -314,7 +465,7 @@ def test_an_iterator_takes_datasets_of_its_types_alone() -> None:
         for init in inits:
             with pytest.raises(InvalidArgumentError, match="iterator 'i'"):
                 session.run(init)
-        with pytest.raises(InvalidArgumentError, match="not another variant"):
+        with pytest.raises(InvalidArgumentError, match="not a dataset"):
             session.run(tf.raw_ops.MakeIterator(dataset=no_dataset, iterator=loose))
         with pytest.raises(InvalidArgumentError, match="component 0 of iterator 'i'"):
             session.run(tf.raw_ops.IteratorToStringHandle(resource_handle=other))
@@ -335,12 +486,14 @@ def test_an_element_has_the_shape_that_was_declared() -> None:
             session.run(following)
 
 
-def test_a_string_stands_for_an_iterator() -> None:
+def test_a_string_stands_for_an_iterator(graph: Any) -> None:
     handle = tf.placeholder(tf.string, [])
     chosen = tf.data.Iterator.from_string_handle(handle, tf.int64, []).get_next()
     one = D.range(3).make_one_shot_iterator()
     other = D.range(10, 12).make_initializable_iterator()
     wrong = D.from_tensors(1.0).make_one_shot_iterator()
+    made = {"IteratorV2", "MakeIterator", "IteratorToStringHandle", "IteratorFromStringHandleV2"}
+    assert made <= types_in(graph)
     with tf.Session() as session:
         session.run(other.initializer)
         first, second, third = session.run([one.string_handle(), other.string_handle(),

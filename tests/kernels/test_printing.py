@@ -39,13 +39,13 @@ def text(value: str) -> Any:
         (np.array([[1, 2, 3], [4, 5, 6]]), 4, "[[1 2 3][4...]...]"),
         (np.array([[1, 2], [3, 4]]), -1, "[[1 2][3 4]]"),
         (np.arange(8).reshape(2, 2, 2), 5, "[[[0 1][2 3]][[4...]]...]"),
-        (np.zeros((2, 0)), 3, "[[][]]"),
+        *((np.zeros(shape), limit, "[]") for limit in (3, -1)
+          for shape in ((2, 0), (0, 2), (0, 0), (2, 0, 3), (2, 3, 0), (0, 2, 3))),
     ],
     ids=repr,
-)
+)  # fmt: skip
 def test_a_summary_shows_the_first_elements(value: Any, limit: int, want: str) -> None:
-    if value.size:
-        assert summary(value, limit) == want
+    assert summary(value, limit) == want
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,9 @@ def test_a_summary_shows_the_first_elements(value: Any, limit: int, want: str) -
         (np.arange(24).reshape(2, 3, 4), 1,
          "[[[0 ... 3]\n  ...\n  [8 ... 11]]\n\n [[12 ... 15]\n  ...\n  [20 ... 23]]]"),
         (np.arange(4).reshape(2, 2), -1, "[[0 1]\n [2 3]]"),
-        (np.zeros((2, 0)), 3, "[\n ...]"),
+        *((np.zeros(shape), ends, want) for ends in (3, -1) for shape, want in (
+            ((2, 0), "[\n ...]"), ((2, 0, 3), "[\n\n ...]"), ((2, 3, 0), "[\n\n ...]"),
+            ((0, 2), "[]"), ((0, 0), "[]"), ((0, 2, 3), "[]"))),
         (np.zeros(0), 3, "[]"),
         (strings(b"x", b'y"z\n\xff'), 3, '["x" "y\\"z\\n\\377"]'),
         (text("x"), 3, '"x"'),
@@ -146,7 +148,8 @@ def test_string_format_fills_a_template() -> None:
         other = tf.strings.format("a %t b", tf.range(8), placeholder="%t", summarize=2)
         assert session.run(other) == b"a [0 1 ... 6 7] b"
         assert session.run(tf.strings.format("none", ())) == b"none"
-        with pytest.raises(ValueError, match=r"takes 1 tensors, got 0 \(C1\)"):  # "StringFormat"
+        assert other.op.type == "StringFormat"
+        with pytest.raises(ValueError, match=r"takes 1 tensors, got 0 \(C1\)"):
             tf.strings.format("a {}", ())
 
 

@@ -42,7 +42,7 @@ from graphvm_runtime.ops.registry import Effects
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Span, Trace
 from graphvm_runtime.vm.dataflow import Dataflow
-from graphvm_runtime.vm.executable import Compiled, DataflowRun, Interpreted, called
+from graphvm_runtime.vm.executable import Called, Compiled, DataflowRun, Interpreted
 
 # values of the fetches and spans of the trace, or what went wrong
 Done = Callable[[list[Any] | None, list[Span], GraphvmError | None], None]
@@ -150,7 +150,7 @@ class _Share:
         )
         self.run: Callable[..., Sequence[Any]]
         self.program: Program | None = None  # None where it is run as dataflow
-        assembler = Assembler(graph.library, runs=called)
+        assembler = Assembler(graph.library, runs=Called)
         if graph.is_dataflow:
             dataflow = Dataflow(
                 graph, request.feeds, request.fetches, request.targets,

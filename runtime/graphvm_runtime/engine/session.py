@@ -29,7 +29,7 @@ from graphvm_runtime.ir.graph import Function, Graph, Node, reachable
 from graphvm_runtime.ops.functional import LOOPS
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Trace
-from graphvm_runtime.vm.executable import Compiled, DataflowRun, Interpreted, called
+from graphvm_runtime.vm.executable import Called, Compiled, DataflowRun, Interpreted
 
 EMIT_AFTER = 2  # runs that are interpreted first; a loop is emitted at once
 
@@ -291,7 +291,7 @@ def dataflow_of(graph: Graph, request: Request) -> Executable:
     # loaded late: most graphs have none
     from graphvm_runtime.vm.dataflow import Dataflow
 
-    assembler = Assembler(graph.library, runs=called)
+    assembler = Assembler(graph.library, runs=Called)
 
     def program_for(name: str) -> Executable:
         return Compiled(assembler.function(name).ready)
@@ -304,7 +304,7 @@ def dataflow_of(graph: Graph, request: Request) -> Executable:
 
 def program_of(graph: Graph, request: Request, plans: bool = True) -> Program:
     """The program of a graph that has gone through the passes; `plans`: see `Assembler`."""
-    assembler = Assembler(graph.library, plans, called)
+    assembler = Assembler(graph.library, plans, Called)
     return assembler.program("main", graph.nodes, request.feeds, request.fetches)
 
 

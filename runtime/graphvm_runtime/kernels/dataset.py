@@ -6,22 +6,25 @@ import itertools
 import os
 import secrets
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from graphvm_runtime import datasets
-from graphvm_runtime.datasets import Dataset, Iterator, Run, check_types
-from graphvm_runtime.dtypes import Array
+from graphvm_runtime.datasets import Dataset, Run, Start, check_types
+from graphvm_runtime.dtypes import Array, variant
 from graphvm_runtime.errors import InvalidArgumentError, NotFoundError
 from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.iterators import Iterator
 from graphvm_runtime.kernels.precision import as_strings
 from graphvm_runtime.kernels.random import Stream, philox
 from graphvm_runtime.kernels.registry import Kernel, kernel
 from graphvm_runtime.kernels.state import resource_name
-from graphvm_runtime.resources import Step
+from graphvm_runtime.resources import Step, wait_for
 from graphvm_runtime.shapes import TensorType, is_compatible
+
+Done: TypeAlias = "Callable[[Any, Any], None]"
 
 _HANDLE = b"iterator"
 
@@ -32,111 +35,105 @@ def types_of(node: Node) -> tuple[TensorType, ...]:
     return tuple(map(TensorType, types, node.attrs["output_shapes"]))
 
 
-def _whole(node: Node, call: Callable[..., Any], calls: str = "") -> Kernel:
-    """The kernel of a dataset, which keeps all that it is given."""
-    keeps = tuple(range(len(node.inputs)))
-    return Kernel(call, keeps=keeps, step=bool(calls), calls=(calls,) if calls else ())
+def _dataset(
+    *ops: str, calls: str = "", nests: bool = False
+) -> Callable[[Callable[..., Start]], Callable[..., Start]]:
+    """Registers what begins the datasets of one or more ops, `start(node, *inputs)`.
+
+    Args:
+        *ops: the ops.
+        calls: attribute with a function, which `start` gets before the inputs.
+        nests: the function gives datasets; what they wait for is known only then.
+    """
+
+    def register(start: Callable[..., Start]) -> Callable[..., Start]:
+        @kernel(*ops)
+        def maker(node: Node) -> Kernel:
+            types = types_of(node)
+            places = _parents(node)
+
+            keeps = tuple(range(len(node.inputs)))
+
+            def dataset(inputs: tuple[Any, ...], functions: tuple[Run, ...] = ()) -> Dataset:
+                parents = [Dataset.of(inputs[at]).waits for at in places]
+                waits = nests or any(parents) or any(f.waits for f in functions)
+                return Dataset(node.op.name, types, start(node, *functions, *inputs), waits)
+
+            if not calls:
+                return Kernel(lambda *inputs: dataset(inputs), keeps=keeps)
+
+            def call(functions: tuple[Run], step: Step, *inputs: Any) -> Dataset:
+                return dataset(inputs, functions)
+
+            return Kernel(call, keeps=keeps, step=True, calls=(calls,))
+
+        return start
+
+    return register
 
 
-@kernel("TensorDataset")
-def _tensors(node: Node) -> Kernel:
-    types = types_of(node)
-    return _whole(node, lambda *parts: Dataset("TensorDataset", types, datasets.given(parts)))
+def _parents(node: Node) -> tuple[int, ...]:
+    """Which inputs are the datasets that elements come from; others are kept as they are."""
+    groups = node.op.grouped(range(len(node.inputs)), node.attrs)
+    pairs = zip(node.op.inputs, groups, strict=True)
+    return tuple(at for arg, group in pairs if arg.dtype is variant for at in group)
 
 
-@kernel("TensorSliceDataset")
-def _slices(node: Node) -> Kernel:
-    types = types_of(node)
-
-    def call(*parts: Array) -> Dataset:
-        counts = {len(p) for p in parts if p.ndim}
-        if len(counts) != 1 or any(not p.ndim for p in parts):
-            shapes = ", ".join(str(list(p.shape)) for p in parts)
-            raise InvalidArgumentError(f"components of shapes {shapes} have no slices in common")
-        return Dataset("TensorSliceDataset", types, datasets.slices(parts))
-
-    return _whole(node, call)
+@_dataset("TensorDataset")
+def _tensors(node: Node, *parts: Any) -> Start:
+    return datasets.given(parts)
 
 
-@kernel("RangeDataset")
-def _range(node: Node) -> Kernel:
-    types = types_of(node)
-    kind = types[0].dtype.numpy.type
-
-    def call(start: Any, stop: Any, by: Any) -> Dataset:
-        if not by:
-            raise InvalidArgumentError("a range has a step other than zero")
-        numbers = datasets.counted(int(start), int(stop), int(by), kind)
-        return Dataset("RangeDataset", types, numbers)
-
-    return _whole(node, call)
+@_dataset("TensorSliceDataset")
+def _slices(node: Node, *parts: Array) -> Start:
+    counts = {len(p) for p in parts if p.ndim}
+    if len(counts) != 1 or any(not p.ndim for p in parts):
+        shapes = ", ".join(str(list(p.shape)) for p in parts)
+        raise InvalidArgumentError(f"components of shapes {shapes} have no slices in common")
+    return datasets.slices(parts)
 
 
-@kernel("MapDataset")
-def _map(node: Node) -> Kernel:
-    types = types_of(node)
-
-    def call(functions: tuple[Run], step: Step, parent: Dataset, *captured: Any) -> Dataset:
-        made = datasets.mapped(parent, functions[0], captured, node.attrs["preserve_cardinality"])
-        return Dataset("MapDataset", types, made)
-
-    return _whole(node, call, "f")
+@_dataset("RangeDataset")
+def _range(node: Node, start: Any, stop: Any, by: Any) -> Start:
+    if not by:
+        raise InvalidArgumentError("a range has a step other than zero")
+    kind = types_of(node)[0].dtype.numpy.type
+    return datasets.counted(int(start), int(stop), int(by), kind)
 
 
-@kernel("ParallelMapDataset", "ParallelMapDatasetV2")
-def _parallel_map(node: Node) -> Kernel:
-    types = types_of(node)
+@_dataset("MapDataset", calls="f")
+def _map(node: Node, function: Run, parent: Dataset, *captured: Any) -> Start:
+    return datasets.mapped(parent, function, captured, node.attrs["preserve_cardinality"])
 
-    def call(functions: tuple[Run], step: Step, parent: Dataset, *more: Any) -> Dataset:
-        *captured, calls = more
-        if calls < 1 and calls != -1:
-            raise InvalidArgumentError(f"num_parallel_calls is 1 or more, or -1, got {calls}")
-        made = datasets.mapped(
-            parent, functions[0], tuple(captured), node.attrs["preserve_cardinality"]
+
+@_dataset("ParallelMapDataset", "ParallelMapDatasetV2", calls="f")
+def _parallel_map(node: Node, function: Run, parent: Dataset, *more: Any) -> Start:
+    *captured, calls = more
+    if calls < 1 and calls != -1:
+        raise InvalidArgumentError(f"num_parallel_calls is 1 or more, or -1, got {calls}")
+    return _map(node, function, parent, *captured)
+
+
+@_dataset("FilterDataset", calls="predicate")
+def _filter(node: Node, function: Run, parent: Dataset, *captured: Any) -> Start:
+    return datasets.filtered(parent, function, captured)
+
+
+@_dataset("FlatMapDataset", calls="f", nests=True)
+def _flat_map(node: Node, function: Run, parent: Dataset, *captured: Any) -> Start:
+    return datasets.flat_mapped(parent, function, captured)
+
+
+@_dataset("InterleaveDataset", calls="f", nests=True)
+def _interleave(node: Node, function: Run, parent: Dataset, *more: Any) -> Start:
+    *captured, width, length = more
+    if width == -1:  # as many as this machine can do at a time
+        width = os.cpu_count() or 1
+    if width < 1 or length < 1:
+        raise InvalidArgumentError(
+            f"cycle_length and block_length are 1 or more, got {width} and {length}"
         )
-        return Dataset(node.op.name, types, made)
-
-    return _whole(node, call, "f")
-
-
-@kernel("FilterDataset")
-def _filter(node: Node) -> Kernel:
-    types = types_of(node)
-
-    def call(functions: tuple[Run], step: Step, parent: Dataset, *captured: Any) -> Dataset:
-        made = datasets.filtered(parent, functions[0], captured)
-        return Dataset("FilterDataset", types, made)
-
-    return _whole(node, call, "predicate")
-
-
-@kernel("FlatMapDataset")
-def _flat_map(node: Node) -> Kernel:
-    types = types_of(node)
-
-    def call(functions: tuple[Run], step: Step, parent: Dataset, *captured: Any) -> Dataset:
-        made = datasets.flat_mapped(parent, functions[0], captured)
-        return Dataset("FlatMapDataset", types, made)
-
-    return _whole(node, call, "f")
-
-
-@kernel("InterleaveDataset")
-def _interleave(node: Node) -> Kernel:
-    types = types_of(node)
-
-    def call(functions: tuple[Run], step: Step, parent: Dataset, *more: Any) -> Dataset:
-        *captured, width, length = more
-        if width == -1:  # as many as this machine can do at a time
-            width = os.cpu_count() or 1
-        if width < 1 or length < 1:
-            raise InvalidArgumentError(
-                f"cycle_length and block_length are 1 or more, got {width} and {length}"
-            )
-        made = datasets.interleaved(parent, functions[0], tuple(captured), int(width), int(length))
-        return Dataset("InterleaveDataset", types, made)
-
-    return _whole(node, call, "f")
+    return datasets.interleaved(parent, function, tuple(captured), int(width), int(length))
 
 
 def _batch_size(size: Any) -> int:
@@ -145,76 +142,44 @@ def _batch_size(size: Any) -> int:
     return int(size)
 
 
-@kernel("BatchDataset", "BatchDatasetV2")
-def _batch(node: Node) -> Kernel:
-    types = types_of(node)
-
-    def call(parent: Dataset, size: Any, whole: Any = False) -> Dataset:
-        made = datasets.batched(parent, _batch_size(size), bool(whole))
-        return Dataset(node.op.name, types, made)
-
-    return _whole(node, call)
+@_dataset("BatchDataset", "BatchDatasetV2")
+def _batch(node: Node, parent: Dataset, size: Any, whole: Any = False) -> Start:
+    return datasets.batched(parent, _batch_size(size), bool(whole))
 
 
-@kernel("PaddedBatchDatasetV2")
-def _padded_batch(node: Node) -> Kernel:
-    types = types_of(node)
+@_dataset("PaddedBatchDatasetV2")
+def _padded_batch(node: Node, parent: Dataset, size: Any, *more: Any) -> Start:
+    *inner, whole = more
     count = node.attrs["N"]
-
-    def call(parent: Dataset, size: Any, *more: Any) -> Dataset:
-        *inner, whole = more
-        shapes, fillers = inner[:count], inner[count:]
-        if len(fillers) != count or len(parent.types) != count:
-            raise InvalidArgumentError(
-                f"{len(parent.types)} components, {count} shapes and {len(fillers)} values to "
-                "fill up with"
-            )
-        made = datasets.padded_batches(parent, _batch_size(size), bool(whole), shapes, fillers)
-        return Dataset("PaddedBatchDatasetV2", types, made)
-
-    return _whole(node, call)
+    shapes, fillers = inner[:count], inner[count:]
+    if len(fillers) != count or len(parent.types) != count:
+        raise InvalidArgumentError(
+            f"{len(parent.types)} components, {count} shapes and {len(fillers)} values to fill "
+            "up with"
+        )
+    return datasets.padded_batches(parent, _batch_size(size), bool(whole), shapes, fillers)
 
 
-@kernel("RepeatDataset")
-def _repeat(node: Node) -> Kernel:
-    types = types_of(node)
-
-    def call(parent: Dataset, count: Any) -> Dataset:
-        return Dataset("RepeatDataset", types, datasets.repeated(parent, int(count)))
-
-    return _whole(node, call)
+@_dataset("RepeatDataset")
+def _repeat(node: Node, parent: Dataset, count: Any) -> Start:
+    return datasets.repeated(parent, int(count))
 
 
-@kernel("TakeDataset")
-def _take(node: Node) -> Kernel:
-    types = types_of(node)
-
-    def call(parent: Dataset, count: Any) -> Dataset:
-        return Dataset("TakeDataset", types, datasets.first(parent, int(count)))
-
-    return _whole(node, call)
+@_dataset("TakeDataset")
+def _take(node: Node, parent: Dataset, count: Any) -> Start:
+    return datasets.first(parent, int(count))
 
 
-@kernel("SkipDataset")
-def _skip(node: Node) -> Kernel:
-    types = types_of(node)
-
-    def call(parent: Dataset, count: Any) -> Dataset:
-        return Dataset("SkipDataset", types, datasets.rest(parent, int(count)))
-
-    return _whole(node, call)
+@_dataset("SkipDataset")
+def _skip(node: Node, parent: Dataset, count: Any) -> Start:
+    return datasets.rest(parent, int(count))
 
 
-@kernel("ShardDataset")
-def _shard(node: Node) -> Kernel:
-    types = types_of(node)
-
-    def call(parent: Dataset, count: Any, index: Any) -> Dataset:
-        if count < 1 or not 0 <= index < count:
-            raise InvalidArgumentError(f"there is no shard {index} of {count}")
-        return Dataset("ShardDataset", types, datasets.sharded(parent, int(count), int(index)))
-
-    return _whole(node, call)
+@_dataset("ShardDataset")
+def _shard(node: Node, parent: Dataset, count: Any, index: Any) -> Start:
+    if count < 1 or not 0 <= index < count:
+        raise InvalidArgumentError(f"there is no shard {index} of {count}")
+    return datasets.sharded(parent, int(count), int(index))
 
 
 def _numbers(seed: int, seed2: int) -> Callable[[], int]:
@@ -232,59 +197,42 @@ def _numbers(seed: int, seed2: int) -> Callable[[], int]:
     return following
 
 
-@kernel("ShuffleDataset")
-def _shuffle(node: Node) -> Kernel:
-    types = types_of(node)
+@_dataset("ShuffleDataset")
+def _shuffle(node: Node, parent: Dataset, room: Any, seed: Any, seed2: Any) -> Start:
+    if room < 1:
+        raise InvalidArgumentError(f"buffer_size is 1 or more, got {room}")
+    given = int(seed), int(seed2)
+    if given == (0, 0):
+        given = secrets.randbits(63), secrets.randbits(63)
+    seeds, lock = _numbers(*given), threading.Lock()
     anew: bool = node.attrs["reshuffle_each_iteration"]
 
-    def call(parent: Dataset, room: Any, seed: Any, seed2: Any) -> Dataset:
-        if room < 1:
-            raise InvalidArgumentError(f"buffer_size is 1 or more, got {room}")
-        given = int(seed), int(seed2)
-        if given == (0, 0):
-            given = secrets.randbits(63), secrets.randbits(63)
-        seeds, lock = _numbers(*given), threading.Lock()
+    def draw() -> Callable[[], int]:
+        if not anew:
+            return _numbers(*given)
+        with lock:
+            return _numbers(seeds(), seeds())
 
-        def draw() -> Callable[[], int]:
-            if not anew:
-                return _numbers(*given)
-            with lock:
-                return _numbers(seeds(), seeds())
-
-        return Dataset("ShuffleDataset", types, datasets.shuffled(parent, int(room), draw))
-
-    return _whole(node, call)
+    return datasets.shuffled(parent, int(room), draw)
 
 
-@kernel("ZipDataset")
-def _zip(node: Node) -> Kernel:
-    types = types_of(node)
-    return _whole(node, lambda *parents: Dataset("ZipDataset", types, datasets.zipped(parents)))
+@_dataset("ZipDataset")
+def _zip(node: Node, *parents: Dataset) -> Start:
+    return datasets.zipped(parents)
 
 
-@kernel("ConcatenateDataset")
-def _concatenate(node: Node) -> Kernel:
-    types = types_of(node)
-
-    def call(one: Dataset, other: Dataset) -> Dataset:
-        for each in (one, other):
-            check_types("the joined dataset", types, each.types)
-        return Dataset("ConcatenateDataset", types, datasets.joined(one, other))
-
-    return _whole(node, call)
+@_dataset("ConcatenateDataset")
+def _concatenate(node: Node, one: Dataset, other: Dataset) -> Start:
+    for each in (one, other):
+        check_types("the joined dataset", types_of(node), each.types)
+    return datasets.joined(one, other)
 
 
-@kernel("PrefetchDataset")
-def _prefetch(node: Node) -> Kernel:
-    types = types_of(node)
-
-    def call(parent: Dataset, size: Any) -> Dataset:
-        if size < -1:
-            raise InvalidArgumentError(f"buffer_size is 0 or more, or -1, got {size}")
-        # what it gives does not depend on when it is computed
-        return Dataset("PrefetchDataset", types, parent.start)
-
-    return _whole(node, call)
+@_dataset("PrefetchDataset")
+def _prefetch(node: Node, parent: Dataset, size: Any) -> Start:
+    if size < -1:
+        raise InvalidArgumentError(f"buffer_size is 0 or more, or -1, got {size}")
+    return parent.start  # what it gives does not depend on when it is computed
 
 
 @kernel("Iterator", "IteratorV2")
@@ -320,9 +268,7 @@ def _one_shot(node: Node) -> Kernel:
 @kernel("MakeIterator")
 def _make_iterator(node: Node) -> Kernel:
     def call(step: Step, dataset: Any, iterator: Iterator) -> None:
-        if not isinstance(dataset, Dataset):
-            raise InvalidArgumentError("an iterator goes through a dataset, not another variant")
-        iterator.begin(step, dataset)
+        iterator.begin(step, Dataset.of(dataset))
 
     return Kernel(call, step=True)
 
@@ -331,22 +277,40 @@ def _make_iterator(node: Node) -> Kernel:
 def _get_next(node: Node) -> Kernel:
     types = types_of(node)
 
-    def call(step: Step, iterator: Iterator) -> Any:
-        check_types(f"iterator {iterator.name!r}", types, iterator.types)
-        element = iterator.following(step)
-        if len(element) != len(types):
-            raise InvalidArgumentError(
-                f"the next element has {len(element)} components, not {len(types)}"
-            )
-        for place, (value, want) in enumerate(zip(element, types, strict=True)):
-            if not is_compatible(want.shape, np.shape(value)):
-                raise InvalidArgumentError(
-                    f"component {place} of the next element is of shape {list(np.shape(value))}, "
-                    f"not {want}"
-                )
-        return element[0] if len(types) == 1 else element
+    def ask(step: Step, done: Done, iterator: Iterator, apart: bool) -> None:
+        def found(element: Any, error: Exception | None) -> None:
+            if error is None:
+                try:
+                    _check_element(element, types)
+                except InvalidArgumentError as wrong:
+                    error = wrong
+                element = element[0] if len(types) == 1 else element
+            done(element, error)
 
-    return Kernel(call, step=True, borrowed=True)
+        check_types(f"iterator {iterator.name!r}", types, iterator.types)
+        iterator.ask(step, found, apart)
+
+    def start(step: Step, done: Done, iterator: Iterator) -> None:
+        ask(step, done, iterator, apart=True)
+
+    def call(step: Step, iterator: Iterator) -> Any:
+        # this thread waits in any case
+        return wait_for(step, lambda done: ask(step, done, iterator, apart=False))
+
+    return Kernel(call, step=True, borrowed=True, start=start)
+
+
+def _check_element(element: Sequence[Any], types: Sequence[TensorType]) -> None:
+    if len(element) != len(types):
+        raise InvalidArgumentError(
+            f"the next element has {len(element)} components, not {len(types)}"
+        )
+    for place, (value, want) in enumerate(zip(element, types, strict=True)):
+        if not is_compatible(want.shape, np.shape(value)):
+            raise InvalidArgumentError(
+                f"component {place} of the next element is of shape {list(np.shape(value))}, "
+                f"not {want}"
+            )
 
 
 @kernel("IteratorToStringHandle")

@@ -10,7 +10,7 @@ import numpy as np
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel
-from graphvm_runtime.lists import Optional
+from graphvm_runtime.optionals import Optional
 from graphvm_runtime.shapes import is_compatible, shape_text
 
 
@@ -29,7 +29,7 @@ def _from_value(node: Node) -> Kernel:
 
 @kernel("OptionalHasValue")
 def _has_value(node: Node) -> Kernel:
-    return Kernel(lambda held: np.bool_(_checked(held).values is not None))
+    return Kernel(lambda held: np.bool_(Optional.of(held).values is not None))
 
 
 @kernel("OptionalGetValue")
@@ -38,7 +38,7 @@ def _get_value(node: Node) -> Kernel:
     single = len(types) == 1
 
     def call(held: Any) -> Any:
-        values: Sequence[Any] | None = _checked(held).values
+        values: Sequence[Any] | None = Optional.of(held).values
         if values is None:
             raise InvalidArgumentError("the optional has no value")
         if len(values) != len(types):
@@ -58,9 +58,3 @@ def _get_value(node: Node) -> Kernel:
         return values[0] if single else values
 
     return Kernel(call, aliases=(0,))
-
-
-def _checked(held: Any) -> Optional:
-    if not isinstance(held, Optional):
-        raise InvalidArgumentError("the variant holds no optional")
-    return held

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphvm_runtime.ops.registry import (
+    BLOCKING,
     PURE,
     STATEFUL,
     AttrDef,
@@ -132,7 +133,7 @@ define("MakeIterator", "dataset: variant, iterator: resource ->", shape=nothing,
        effects=STATEFUL)  # fmt: skip
 for _name in ("IteratorGetNext", "IteratorGetNextSync"):
     define(_name, "iterator: resource -> components: *output_types", _TYPES, shape=_next,
-           effects=STATEFUL, constraints=[SCALARS, COMPONENTS])  # fmt: skip
+           effects=BLOCKING, constraints=[SCALARS, COMPONENTS])  # fmt: skip
 define("IteratorToStringHandle", "resource_handle: resource -> string_handle: string",
        shape=scalar, effects=STATEFUL)  # fmt: skip
 for _name in ("IteratorFromStringHandle", "IteratorFromStringHandleV2"):

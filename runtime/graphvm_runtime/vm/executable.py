@@ -133,22 +133,32 @@ class DataflowRun:
         return {"dataflow": 1, "emitted": 0, "interpreted": 0}
 
 
-def called(function: Subprogram) -> Callable[..., Sequence[Any]]:
+class Called:
     """What a kernel calls that takes a function: its program, made ready by the first call."""
-    ready: list[tuple[Callable[..., Sequence[Any]], list[int]]] = []
 
-    def run(step: Step, *args: Any) -> Sequence[Any]:
-        if not ready:
-            program = function.ready
-            made = Interpreted(program) if config.INTERPRET.get() else Compiled(program)
+    __slots__ = ("_function", "_run", "_texts")
+
+    def __init__(self, function: Subprogram) -> None:
+        self._function = function
+        self._run: Callable[..., Sequence[Any]] | None = None
+        self._texts: tuple[int, ...] = ()  # results that are strings
+
+    @property
+    def waits(self) -> bool:
+        """Whether the function may wait for another op, step or process."""
+        return self._function.ready.blocking
+
+    def __call__(self, step: Step, *args: Any) -> Sequence[Any]:
+        """The results of the function."""
+        if self._run is None:
+            program = self._function.ready
             types = [program.types[r].dtype for r in program.results]
-            ready.append((made.run, [i for i, t in enumerate(types) if t is string]))
-        call, texts = ready[0]
-        results = call(step, *args)
-        if texts:
+            self._texts = tuple(i for i, t in enumerate(types) if t is string)
+            made = Interpreted(program) if config.INTERPRET.get() else Compiled(program)
+            self._run = made.run
+        results = self._run(step, *args)
+        if self._texts:
             results = list(results)
-            for i in texts:
+            for i in self._texts:
                 results[i] = as_strings(results[i])
         return results
-
-    return run

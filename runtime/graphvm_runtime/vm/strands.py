@@ -1,6 +1,7 @@
 """Runs a program of several strands: any number of them may wait without holding a thread.
 
-A blocking kernel is started and reports back; meanwhile the caller's thread runs whatever can run.
+A blocking kernel is started and reports back; meanwhile the caller's thread runs whatever can run,
+and where that is nothing it waits itself.
 Bodies of loops and branches that wait inside run on a thread of their own.
 """
 
@@ -67,7 +68,8 @@ def run_strands(
             while ready and failure is None:
                 number = ready.pop(0)
                 strand = strands[number]
-                if not strand.blocking:
+                if not strand.blocking or not (ready or waiting):
+                    # where nothing else can run meanwhile, this thread may as well wait itself
                     try:
                         run_strand(program, number, registers, step)
                     except GraphvmError as error:
