@@ -132,7 +132,9 @@ def __getattr__(name: str) -> Any:
     """What is loaded when it is first asked for."""
     found = _WHERE.get(name)
     if found is None:
-        raise AttributeError(f"module 'graphvm' has no attribute {name!r}")
+        from graphvm.absent import absent
+
+        raise absent("graphvm", name, __all__)
     module, own = found
     loaded = import_module(module)
     value = getattr(loaded, own) if own else loaded

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from graphvm.elements import foreign
 from graphvm.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm.source import here
 from graphvm.tensor_shape import Dimension, TensorShape
@@ -345,6 +346,9 @@ def graph_of(values: Sequence[Any]) -> Graph:
 
     The default graph where it is, or encloses in its bodies, that of the first tensor; otherwise
     the tensor's own, so that `x + 1` works where no graph is the default.
+
+    Raises:
+        GraphError: a tensor is of a body that is finished.
     """
     default = get_default_graph()
     for value in values:
@@ -355,6 +359,8 @@ def graph_of(values: Sequence[Any]) -> Graph:
                 if outer is graph:
                     return default
                 outer = getattr(outer, "outer", None)
+            if graph.building_function and graph.finalized:
+                raise foreign(value)
             return graph
     return default
 

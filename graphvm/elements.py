@@ -7,7 +7,7 @@ from typing import Any
 
 from graphvm.tensor import Operation, Tensor
 from graphvm_runtime.errors import GraphError, NameNotFoundError, clipped
-from graphvm_runtime.ir.graph import Endpoint, Node
+from graphvm_runtime.ir.graph import Endpoint, Node, source_text
 
 
 class Elements:
@@ -127,7 +127,7 @@ class Elements:
         allowed = (Tensor,) * allow_tensor + (Operation,) * allow_operation
         if isinstance(obj, allowed):
             if obj.graph is not self:
-                raise GraphError(f"{obj!r} is not an element of this graph")
+                raise foreign(obj)
             return obj
         wanted = " or ".join(k.__name__ for k in allowed)
         raise TypeError(f"a {type(obj).__name__} does not convert to a {wanted}: {clipped(obj)}")
@@ -159,3 +159,22 @@ class Elements:
                 node=self._nodes[at].signature(),
             )
         return outputs[int(index)]
+
+
+def foreign(element: Tensor | Operation) -> GraphError:
+    """The error for a tensor or operation that is used where its graph is not."""
+    operation = element.op if isinstance(element, Tensor) else element
+    graph = element.graph
+    what, do = (
+        "belongs to another graph",
+        ("make all that belongs together inside one `with graph.as_default():`"),
+    )
+    if graph.building_function:
+        what = f"is made inside {graph.name!r}, and has a value only while that runs"
+        do = "let the body of the loop, branch or function give it back as a result"
+    return GraphError(
+        f"{element.name!r} {what}",
+        node=operation._node.signature(),
+        made=source_text(operation._node.source),
+        do=do,
+    )

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from graphvm.collections import CollectionStore
-from graphvm.elements import Elements
+from graphvm.elements import Elements, foreign
 from graphvm.library import Library
 from graphvm.source import user_source
 from graphvm.stacks import (
@@ -289,12 +289,7 @@ class Graph(Elements, Scoped, CollectionStore, Library):
         """What stands in this graph for a tensor of another one."""
         if not isinstance(tensor, Tensor):
             raise TypeError(f"an input of an operation must be a tensor, not {clipped(tensor)}")
-        raise GraphError(
-            f"{tensor.name!r} is a tensor of another graph",
-            node=tensor.op._node.signature(),
-            made=source_text(tensor.op._node.source),
-            do="make all that belongs together inside one `with graph.as_default():`",
-        )
+        raise foreign(tensor)
 
     def _explain(
         self,
@@ -548,9 +543,9 @@ class Graph(Elements, Scoped, CollectionStore, Library):
         graph = file_form(self.ir(), self.outermost.derived)
         if control_flow == "v1":
             # loaded late: few files are for programs of that time
-            from graphvm_runtime.ir.lower import lower
+            from graphvm_runtime.ir.lower import loose_ends, lower
 
-            graph = lower(graph)
+            graph = lower(graph, keep=loose_ends(graph))
         message = write_graph(graph, shapes=add_shapes, sources=sources)
         if from_version is not None:
             old = {n.name for n in self._nodes[:from_version]}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from graphvm.absent import absent
 from graphvm.ops import nn as _functions
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module("graphvm.rnn"), name)
     if name in _functions.__all__:
         return getattr(_functions, name)
-    raise AttributeError(f"module 'graphvm.nn' has no attribute {name!r}")
+    raise absent("graphvm.nn", name, __all__)
 
 
 def __dir__() -> list[str]:

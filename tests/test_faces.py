@@ -157,3 +157,19 @@ def test_no_module_hides_a_name() -> None:
         if module.name in graphvm.__all__:
             loaded = importlib.import_module(f"graphvm.{module.name}")
             assert getattr(graphvm, module.name) is loaded
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "said"),
+    [
+        (graphvm, "whille_loop", "did you mean while_loop"),
+        (graphvm.nn, "dynamic_rn", "did you mean dynamic_rnn"),
+        (graphvm.train, "AdamOptimiser", "did you mean AdamOptimizer"),
+        (graphvm.compat.v1, "placeholdr", "did you mean placeholder"),
+        (graphvm, "quantum_leap", "not here yet"),
+    ],
+)
+def test_an_absent_name_gets_help(module: ModuleType, name: str, said: str) -> None:
+    with pytest.raises(AttributeError, match=said):
+        getattr(module, name)
+    assert not hasattr(module, name)

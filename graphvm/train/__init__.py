@@ -3,6 +3,9 @@
 Source: `tf.compat.v1.train`.
 """
 
+from typing import NoReturn
+
+from graphvm.absent import absent
 from graphvm.train.adam import AdamOptimizer
 from graphvm.train.checkpoints import (
     NewCheckpointReader,
@@ -62,3 +65,7 @@ __all__ = [
     "update_checkpoint_state",
     "write_graph",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise absent("graphvm.train", name, __all__)

@@ -21,7 +21,7 @@ from graphvm.function import FuncGraph
 from graphvm.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.bodies import body_ref
+from graphvm_runtime.ir.bodies import body_ref, passes_through
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, endpoint
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.saved import COUNT, SAVED, TRIPS, Steps, path_attr, path_of
@@ -39,14 +39,6 @@ _CHEAP = 16
 def has_derivative(type_: TensorType) -> bool:
     """Whether a tensor of this type can have a derivative."""
     return type_.dtype.base in DIFFERENTIABLE
-
-
-def passes_through(body: Function, index: int) -> bool:
-    """Whether a loop's body gives back a variable as it is."""
-    nodes, result = body.body.by_name, body.results[index]
-    while nodes[result.node].op.name == "Identity":
-        result = nodes[result.node].inputs[0]
-    return result == body.params[index]
 
 
 class _Values(Sequence[Tensor]):

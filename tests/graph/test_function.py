@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -211,3 +212,24 @@ def test_a_function_is_called_from_the_graph(graph: tf.Graph) -> None:
     )
     with tf.Session(graph=graph) as session:
         assert np.array_equal(session.run(call.outputs[0], {x: [1.0, 2.0]}), [2.0, 4.0])
+
+
+def test_a_value_of_a_body_is_none_outside() -> None:
+    held: list[Any] = []
+
+    def body(i: Any) -> Any:
+        held.append(i * 2)
+        return i + 1
+
+    with tf.Graph().as_default():
+        x = tf.constant(1)
+        tf.while_loop(lambda i: i < 3, body, [0])
+        sess = tf.Session()
+        uses: list[Callable[[], Any]] = [
+            lambda: held[0] + 1, lambda: x + held[0], lambda: sess.run(held[0])
+        ]  # fmt: skip
+        for use in uses:
+            with pytest.raises(GraphError, match=r"made inside 'while_body'") as caught:
+                use()
+            assert "give it back" in str(caught.value)
+            assert "test_function.py" in str(caught.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import graphvm
+from graphvm.absent import absent
 
 __all__ = dir(graphvm)
 
@@ -13,7 +14,7 @@ def __getattr__(name: str) -> Any:
     """The name in GraphVM."""
     if name in __all__:
         return getattr(graphvm, name)
-    raise AttributeError(f"module 'graphvm.compat.v1' has no attribute {name!r}")
+    raise absent("graphvm.compat.v1", name, __all__)
 
 
 def __dir__() -> list[str]:

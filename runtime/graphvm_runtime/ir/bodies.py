@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.ops.functional import BRANCHES, CALLS, CASES, LOOPS
 from graphvm_runtime.ops.registry import Attrs, AttrValue, FuncRef
 
@@ -45,3 +45,11 @@ def with_bodies(attrs: Attrs, bodies: Mapping[str, FuncRef]) -> dict[str, AttrVa
         else:
             out[name] = ref
     return out
+
+
+def passes_through(body: Function, index: int) -> bool:
+    """Whether a loop's body gives back a variable as it is."""
+    nodes, result = body.body.by_name, body.results[index]
+    while nodes[result.node].op.name == "Identity":
+        result = nodes[result.node].inputs[0]
+    return result == body.params[index]

@@ -12,6 +12,7 @@ import numpy as np
 
 from graphvm_runtime.dtypes import bool_, int32, string
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.bodies import passes_through
 from graphvm_runtime.ir.cases import without_cases
 from graphvm_runtime.ir.graph import (
     Endpoint,
@@ -57,6 +58,25 @@ def lower(
     lowering.emit(graph.nodes, _Scope("", {}, {}, (), frozenset()))
     out = graph.with_library({}).with_nodes(lowering.nodes)
     return replace(out, library=functions_used(out.nodes, graph.library))
+
+
+def loose_ends(graph: Graph) -> frozenset[str]:
+    """Names of functional nodes with an output that no node takes: whoever does knows its name.
+
+    What a loop only passes through does not count.
+    """
+    taken = {e for n in graph.nodes for e in n.inputs}
+    out = set()
+    for node in graph.nodes:
+        if node.op.name not in REGIONS:
+            continue
+        loose = [i for i in range(len(node.outputs)) if Endpoint(node.name, i) not in taken]
+        if node.op.name in LOOPS:
+            body = graph.function(node.attrs["body"])
+            loose = [i for i in loose if not passes_through(body, i)]
+        if loose:
+            out.add(node.name)
+    return frozenset(out)
 
 
 @dataclass(slots=True)
