@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from graphvm.conversion import convert_to_tensor, op_scope
-from graphvm.function import FuncGraph
+from graphvm.function import FuncGraph, copied
 from graphvm.graph import Graph, Operation, Tensor, get_default_graph
-from graphvm.rules import RULES
 from graphvm.rules.registry import Registered
 from graphvm.source import here
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.calls import call_op
 from graphvm_runtime.ir.effects import Traces
 from graphvm_runtime.ir.graph import GRADIENT, Function
-from graphvm_runtime.ops.registry import AttrValue, FuncRef
+from graphvm_runtime.ops.registry import AttrValue, FuncRef, OpDef, lookup
 
 __all__ = ["Declare", "DefinedFunction", "Defun"]
 
@@ -144,7 +145,6 @@ class DefinedFunction:
         self._shape_func = shape_func
         self._by_value = capture_by_value
         self._attrs = attrs
-        self._registered = ""
         self.__name__ = getattr(func, "__name__", "function")
         self.__doc__ = func.__doc__
 
@@ -156,7 +156,7 @@ class DefinedFunction:
     @property
     def definition(self) -> Any:
         """Its `FunctionDef`."""
-        from graphvm_runtime.ir.write import write_function
+        from graphvm_runtime.ir.write import write_function  # protobuf is slow to import
 
         return write_function(self._built().function)
 
@@ -220,32 +220,30 @@ class DefinedFunction:
         built = self._built()
         graph = get_default_graph()
         captured = [graph.here(t) for t in built.captured]
-        op = _call(built.function, self._types, args, captured, kwargs, self._own_gradient())
+        signature = _Signature.of(built.function, self._types)
+        op = _add_call(signature, args, captured, kwargs, self._own_gradient(built.function))
         if self._shape_func is not None:
             for tensor, shape in zip(op.outputs, self._shape_func(op), strict=True):
                 tensor.set_shape(shape)
         return _results(op)
 
-    def _own_gradient(self) -> dict[str, AttrValue]:
-        """The attribute that names a Python gradient function."""
+    def _own_gradient(self, function: Function) -> dict[str, AttrValue]:
+        """The attribute that names a Python gradient function, which the graph keeps."""
         if self._python_grad_func is None:
             return {}
-        if not self._registered:
-            self._registered = f"Defun-{self.__name__}-{id(self)}"
-            RULES.register(self._registered, Registered(self._python_grad_func))
-        return {"_gradient_op_type": self._registered.encode()}
+        return {"_gradient_op_type": _gradient_name(function).encode()}
 
     def _built(self) -> _Built:
         around = get_default_graph().outermost
-        found: _Built | None = around.defined.get(self)
-        if found is None:
-            around.defined[self] = _Built.begun(self._label())
+        if self not in around.defined:
+            around.defined[self] = None  # begun
             try:
-                found = around.defined[self] = self._build(around)
+                around.defined[self] = self._build(around)
             except BaseException:
                 del around.defined[self]
                 raise
-        if found.function is None:
+        found: _Built | None = around.defined[self]
+        if found is None:
             raise GraphError(
                 f"{self.__name__} calls itself while its body is built",
                 made=here(),
@@ -283,23 +281,22 @@ class DefinedFunction:
                 f"{graph.captures[0][0].name!r} from the graph around it",
                 do="pass that as an argument",
             )
+        if self._python_grad_func is not None:
+            around.gradients[_gradient_name(function)] = Registered(self._python_grad_func)
         return _Built(function, [outer for outer, _ in graph.captures])
 
 
+@dataclass(frozen=True, slots=True)
 class _Built:
-    """A function in a graph; without one while it is being built."""
+    """A function in a graph, and the tensors around that its calls pass."""
 
-    def __init__(self, function: Function, captured: Sequence[Tensor]) -> None:
-        self.function = function
-        self.captured = captured
+    function: Function
+    captured: Sequence[Tensor]
 
-    @classmethod
-    def begun(cls, name: str) -> _Built:
-        """One whose body is being built."""
-        made = cls.__new__(cls)
-        made.function = None  # type: ignore[assignment]  # asked for by _built alone
-        made.captured = ()
-        return made
+
+def _gradient_name(function: Function) -> str:
+    """What calls of a function ask for that has a Python gradient function."""
+    return f"Defun-{function.name}"
 
 
 class Declare:
@@ -317,58 +314,56 @@ class Declare:
     def __init__(
         self, func_name: str, inputs: Sequence[tuple[str, Any]], outputs: Sequence[tuple[str, Any]]
     ) -> None:
-        self._name = func_name
-        self._takes = tuple(as_dtype(t) for _, t in inputs)
-        self._gives = tuple(as_dtype(t) for _, t in outputs)
+        self._signature = _Signature(
+            func_name,
+            tuple(as_dtype(t) for _, t in inputs),
+            tuple(as_dtype(t) for _, t in outputs),
+            lookup("StatefulPartitionedCall"),  # nobody knows yet
+        )
 
     @property
     def name(self) -> str:
         """Name of the function."""
-        return self._name
+        return self._signature.name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a call; see `DefinedFunction`. Whether the function is there shows when it runs."""
-        get_default_graph().outermost.declared.add(self._name)
-        return _results(_added(self._name, self._takes, self._gives, args, (), kwargs, {}, True))
+        get_default_graph().outermost.declared.add(self.name)
+        return _results(_add_call(self._signature, args, (), kwargs, {}))
 
 
-def _call(
-    function: Function,
-    types: Sequence[DType],
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """What a call must know of a function: its name, its types without captures, and its op."""
+
+    name: str
+    takes: tuple[DType, ...]
+    gives: tuple[DType, ...]
+    op: OpDef
+
+    @classmethod
+    def of(cls, function: Function, takes: tuple[DType, ...]) -> _Signature:
+        """That of a function that is there."""
+        gives = tuple(t.dtype.base for t in function.result_types)
+        return cls(function.name, takes, gives, call_op(function))
+
+
+def _add_call(
+    signature: _Signature,
     args: Sequence[Any],
     captured: Sequence[Tensor],
     kwargs: Mapping[str, Any],
     attrs: Mapping[str, AttrValue],
-) -> Operation:
-    gives = tuple(t.dtype.base for t in function.result_types)
-    stateful = any(n.op.is_stateful and n.op.name != "_Arg" for n in function.body.nodes)
-    return _added(function.name, types, gives, args, captured, kwargs, attrs, stateful)
-
-
-def _added(
-    name: str,
-    takes: Sequence[DType],
-    gives: Sequence[DType],
-    args: Sequence[Any],
-    captured: Sequence[Tensor],
-    kwargs: Mapping[str, Any],
-    attrs: Mapping[str, AttrValue],
-    stateful: bool,
 ) -> Operation:
     options = dict(kwargs)
     label = options.pop("name", None)
+    name, takes = signature.name, signature.takes
     if len(args) != len(takes):
         raise GraphError(f"{name} takes {len(takes)} arguments, got {len(args)}", made=here())
     with op_scope(label or name, args) as scope:
-        tensors = [
-            convert_to_tensor(a, t) for a, t in zip(args, takes, strict=True)
-        ]  # fmt: skip
-        graph = get_default_graph()
-        full: dict[str, AttrValue] = {
-            **_attrs(options), **attrs, "f": FuncRef(name), "Tout": tuple(gives),
-        }  # fmt: skip
-        op = "StatefulPartitionedCall" if stateful else "PartitionedCall"
-        return graph.add_node(op, ([*tensors, *captured],), full, scope)
+        tensors = [convert_to_tensor(a, t) for a, t in zip(args, takes, strict=True)]
+        full = {**_attrs(options), **attrs, "f": FuncRef(name), "Tout": signature.gives}
+        return get_default_graph().add_node(signature.op, ([*tensors, *captured],), full, scope)
 
 
 def _results(op: Operation) -> Any:
@@ -385,28 +380,13 @@ class _ByValue(FuncGraph):
         """See `FuncGraph`.
 
         Raises:
-            GraphError: the tensor comes from a placeholder, or from a variable's reference.
+            GraphError: what makes the tensor is fed, or is a variable, random or other state.
         """
         if tensor.graph is self:
             return tensor
-        found = self._captured.get(tensor)
-        if found is None:
-            node = tensor.op._node
-            if node.op.name.startswith("Placeholder") or node.op.name == "_Arg":
-                raise GraphError(
-                    f"{tensor.name!r} has no value to capture",
-                    node=node.signature(),
-                    do="pass it as an argument",
-                )
-            inputs = [self.capture(t) for t in tensor.op.inputs]
-            groups = node.op.grouped(inputs, node.attrs)
-            flat = [g if a.is_list else g[0] for g, a in zip(groups, node.op.inputs, strict=True)]
-            kept = {k: v for k, v in node.attrs.items() if k in node.op.attrs}
-            made = self.add_node(node.op, flat, kept, node.name.rpartition("/")[2])
-            for old, new in zip(tensor.op.outputs, made.outputs, strict=True):
-                self._captured[old] = new
-            found = self._captured[tensor]
-        return found
+        if tensor.graph.outermost is not self.outermost:
+            return super().capture(tensor, name)  # which refuses it
+        return copied(tensor, self, self._captured, do="pass it as an argument")
 
 
 def _attrs(given: Mapping[str, Any]) -> dict[str, AttrValue]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +13,7 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir import graph as ir
-from graphvm_runtime.ir.graph import Endpoint, Function, Node
+from graphvm_runtime.ir.graph import Endpoint, Function, Node, source_text
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ops.registry import AttrValue, lookup
 from graphvm_runtime.shapes import TensorType
@@ -285,6 +285,61 @@ class FuncGraph(Graph):
         self._outermost.bodies[function.name] = self
         self.finalize()
         return function
+
+
+def copied(
+    tensor: Tensor,
+    into: FuncGraph,
+    copies: dict[Tensor, Tensor],
+    *,
+    allowed: Collection[str] = (),
+    do: str = "",
+) -> Tensor:
+    """A copy of a tensor in a body, with copies of all operations that it needs.
+
+    Control inputs are left behind: what is copied does nothing but give its outputs.
+
+    Args:
+        tensor: of a graph around.
+        into: the body.
+        copies: tensors copied so far; gets the new ones.
+        allowed: ops with state that may be copied nevertheless.
+        do: what the user can do about what cannot be copied.
+
+    Raises:
+        GraphError: the tensor needs what is fed, state, random numbers, or a loop that is not
+            one node.
+    """
+    pending: list[tuple[Operation, bool]] = [(tensor.op, False)]
+    seen: set[Operation] = set()
+    while pending:
+        op, is_ready = pending.pop()
+        node = op._node
+        if is_ready:
+            if any(t not in copies for t in op.inputs):
+                raise _not_copied(op, "is inside of a loop", do)
+            groups = node.op.grouped([copies[t] for t in op.inputs], node.attrs)
+            attrs = {k: v for k, v in node.attrs.items() if k != "_class"}
+            made = into.add_node(node.op, groups, attrs, op.name)
+            copies.update(zip(op.outputs, made.outputs, strict=True))
+        elif op not in seen and not all(t in copies for t in op.outputs):
+            seen.add(op)
+            if op.type.startswith("Placeholder") or op.type == "_Arg":
+                raise _not_copied(op, "is fed", do)
+            if node.op.is_stateful and op.type not in allowed:
+                raise _not_copied(op, "has state", do)
+            pending.append((op, True))
+            pending.extend((t.op, False) for t in reversed(op.inputs))
+    return copies[tensor]
+
+
+def _not_copied(op: Operation, why: str, do: str) -> GraphError:
+    return GraphError(
+        f"the value of {op.name!r} cannot be copied into a function: it {why}",
+        node=op._node.signature(),
+        made=source_text(op._node.source),
+        do=do,
+    )
 
 
 def _as_placeholder(node: Node) -> Node:

@@ -30,6 +30,8 @@ class Library:
         # what users defined (graphvm.defun), and names of functions that are still to come
         self.defined: dict[Any, Any] = {}
         self.declared: set[str] = set()
+        # Python gradient functions of those (graphvm.rules), by what their calls ask for
+        self.gradients: dict[str, Any] = {}
         # names of operations around that a function's body waits for, by name of the function
         self.waits: dict[str, tuple[str, ...]] = {}
         self._library_lock = threading.Lock()

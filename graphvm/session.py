@@ -24,6 +24,7 @@ from graphvm.timeline import step_stats
 from graphvm_runtime import config
 from graphvm_runtime.engine import Plan, Request, connect
 from graphvm_runtime.errors import GraphError, GraphvmError, InternalError
+from graphvm_runtime.ir.calls import SYMBOLIC
 from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.trace import Trace
 
@@ -373,7 +374,7 @@ def _through_bytes(
 
 
 def _has_symbolic(nodes: Sequence[Node]) -> bool:
-    return any(n.op.name == "SymbolicGradient" for n in nodes)
+    return any(n.op.name == SYMBOLIC for n in nodes)
 
 
 def _derived(

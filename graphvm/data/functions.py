@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphvm.data.structure import Structure, flatten
-from graphvm.function import FuncGraph
+from graphvm.function import FuncGraph, copied
 from graphvm.graph import Operation, Tensor
 from graphvm.ops.control_flow.bodies import result_of
 from graphvm_runtime.errors import GraphError
@@ -69,36 +69,6 @@ def copied_by_value(tensor: Tensor, name: str) -> FuncRef:
         GraphError: that is fed, or is a variable or other state.
     """
     graph = FuncGraph(name, tensor.graph)
-    copies: dict[Tensor, Tensor] = {}
-    pending: list[tuple[Operation, bool]] = [(tensor.op, False)]
-    seen: set[Operation] = set()
     with graph.as_default():
-        while pending:
-            op, ready = pending.pop()
-            if ready:
-                _check_copied(op)
-                made = graph.add_node(
-                    op.type,
-                    op._node.op.grouped([copies[t] for t in op.inputs], op._node.attrs),
-                    {k: v for k, v in op._node.attrs.items() if k != "_class"},
-                    op.name,
-                )
-                copies.update(zip(op.outputs, made.outputs, strict=True))
-            elif op not in seen:
-                seen.add(op)
-                pending.append((op, True))
-                pending.extend((t.op, False) for t in reversed(op.inputs))
-        return FuncRef(graph.finish([copies[tensor]]).name)
-
-
-def _check_copied(op: Operation) -> None:
-    if op.type in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "_Arg"):
-        raise GraphError(
-            f"a one-shot iterator cannot depend on what is fed: {op.name!r}",
-            do="use make_initializable_iterator",
-        )
-    if op._node.op.is_stateful and op.type not in _SOURCES:
-        raise GraphError(
-            f"a one-shot iterator cannot depend on state: {op.name!r}, a {op.type}",
-            do="use make_initializable_iterator",
-        )
+        made = copied(tensor, graph, {}, allowed=_SOURCES, do="use make_initializable_iterator")
+        return FuncRef(graph.finish([made]).name)

@@ -26,6 +26,7 @@ from graphvm.rules.registry import (
 from graphvm_runtime.dtypes import resource
 from graphvm_runtime.errors import RuleError
 from graphvm_runtime.ir.bodies import body_keys
+from graphvm_runtime.ir.calls import call_op
 from graphvm_runtime.ir.graph import Function
 from graphvm_runtime.ir.saved import ORDER
 from graphvm_runtime.ops.registry import FuncRef
@@ -188,14 +189,12 @@ def _pull_declared(site: Site, cotangents: Cotangents, gradient: Function) -> Co
             f"{count}",
             node=site.node.signature(),
         )
-    stateful = any(n.op.is_stateful and n.op.name != "_Arg" for n in gradient.body.nodes)
     attrs = {
         "f": FuncRef(gradient.name),
         "Tout": tuple(t.dtype.base for t in gradient.result_types),
         "_output_shapes": tuple(t.shape for t in gradient.result_types),
     }
-    op = "StatefulPartitionedCall" if stateful else "PartitionedCall"
-    found = node.of(op, ([*site.inputs, *given],), attrs).outputs
+    found = node.of(call_op(gradient).name, ([*site.inputs, *given],), attrs).outputs
     return [t if want else None for t, want in zip(found, site.wanted, strict=True)]
 
 

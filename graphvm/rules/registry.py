@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeAlias
 
-from graphvm.graph import Operation, Tensor
+from graphvm.graph import Graph, Operation, Tensor
 from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules.broadcasting import broadcast_like, reduced_like
 from graphvm.rules.list_elements import OneElement
@@ -454,15 +454,24 @@ class Rules(Mapping[str, Rule]):
             raise RuleError(f"there is a derivative rule for {op!r} already")
         self._rules[op] = rule
 
-    def of(self, node: Node) -> Rule:
-        """The rule of a node: the one that its `_gradient_op_type` asks for, or its op's.
+    def asked_for(self, node: Node, graph: Graph) -> Rule | None:
+        """The rule that a node's `_gradient_op_type` names: of its graph, or registered."""
+        asked = node.attrs.get("_gradient_op_type")
+        if asked is None:
+            return None
+        name = asked.decode()
+        own: Rule | None = graph.outermost.gradients.get(name)
+        return self._rules.get(name) if own is None else own
+
+    def of(self, node: Node, graph: Graph) -> Rule:
+        """The rule of a node of a graph: the one that it asks for by name, or its op's.
 
         Raises:
             RuleError: there is none.
         """
         asked = node.attrs.get("_gradient_op_type")
         if asked is not None:
-            found = self._rules.get(asked.decode())
+            found = self.asked_for(node, graph)
             if found is not None:
                 return found
             # SavedModels name gradients that only the process that wrote them had.

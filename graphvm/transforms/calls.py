@@ -11,7 +11,7 @@ from dataclasses import replace
 from graphvm.function import FuncGraph
 from graphvm.graph import Graph, Tensor
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.calls import COUNTED, SYMBOLIC, as_calls, symbolic_call
+from graphvm_runtime.ir.calls import COUNTED, SYMBOLIC, as_calls, call_op, symbolic_call
 from graphvm_runtime.ir.graph import GRADIENT, Function, Node
 from graphvm_runtime.ops.registry import FuncRef
 
@@ -64,7 +64,7 @@ def in_calls(
     return as_calls(mine, library), library
 
 
-def without_symbolic(
+def with_derived_calls(
     graph: Graph, nodes: Sequence[Node], functions: Mapping[str, Function], pull: Pull
 ) -> tuple[Sequence[Node], dict[str, Function]]:
     """Some nodes and functions of the graph with calls in place of symbolic gradients.
@@ -106,7 +106,8 @@ def _derived(graph: Graph, node: Node, pull: Pull) -> Node:
         try:
             derived[ref.name] = _derived_function(graph, function, pull)
         finally:
-            derived[ref.name] or derived.pop(ref.name)
+            if not derived[ref.name]:
+                del derived[ref.name]
     name = derived[ref.name]
     if not name:
         raise GraphError(
@@ -132,9 +133,8 @@ def _derived_function(graph: Graph, function: Function, pull: Pull) -> str:
             body.add_arg(t.dtype, t.shape, f"grad_{n}")
             for t, n in zip(function.result_types, function.result_names, strict=True)
         ]
-        stateful = any(n.op.is_stateful and n.op.name != "_Arg" for n in function.body.nodes)
         made = body.add_node(
-            "StatefulPartitionedCall" if stateful else "PartitionedCall",
+            call_op(function),
             (xs,),
             {
                 "f": FuncRef(function.name),

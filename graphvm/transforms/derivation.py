@@ -150,7 +150,8 @@ class Derivation:
         """Outputs of a node with bodies that depend, when these inputs do."""
         if not given and not self.concerned(node):
             return set()
-        if self.own_gradient(node) is not None or _asked(node):
+        asked = RULES.asked_for(node, self.root.graph)
+        if asked is not None or self.own_gradient(node) is not None:
             return {i for i, t in enumerate(node.outputs) if has_derivative(t)}
         found: set[int] = set()
         for attr in body_keys(node):
@@ -369,7 +370,7 @@ class Derivation:
             wanted = [e in reached for e in node.inputs]
             if True not in wanted and not self._has_others(node):
                 continue
-            rule = RULES.of(node)
+            rule = RULES.of(node, self.root.graph)
             site = NodeSite(node, scope, wanted)
             with graph.name_scope(f"{name}_grad"), self._placed(scope, node):
                 found = self._asked(site, lambda: rule.pull(site, given, self))  # noqa: B023
@@ -462,7 +463,7 @@ class Derivation:
             given = [tangents.get(e) if e in reached else None for e in node.inputs]
             if all(t is None for t in given) and not self._has_others(node):
                 continue
-            rule = RULES.of(node)
+            rule = RULES.of(node, self.root.graph)
             site = NodeSite(node, scope, [t is not None for t in given])
             with graph.name_scope(f"{name}_tangent"), self._placed(scope, node):
                 found = self._asked(site, lambda: rule.push(site, given, self))  # noqa: B023
@@ -543,9 +544,3 @@ def _value_of(cotangent: Cotangent) -> Tensor | None:
     if isinstance(cotangent, IndexedSlices):
         return cotangent.values
     return cotangent
-
-
-def _asked(node: Node) -> bool:
-    """Whether a node asks for a gradient that is registered, which sees it from outside."""
-    asked = node.attrs.get("_gradient_op_type")
-    return asked is not None and asked.decode() in RULES

@@ -13,7 +13,7 @@ from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules.nodes import constant, node, shape_of, zeros_like
 from graphvm.rules.registry import Cotangent, dense, shown
 from graphvm.transforms.arguments import listed, some, tensors_of, values_of
-from graphvm.transforms.calls import in_calls, without_symbolic
+from graphvm.transforms.calls import in_calls, with_derived_calls
 from graphvm.transforms.derivation import PASSING, Derivation, aggregated
 from graphvm.transforms.scopes import RaisedRoot, Root, has_derivative
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError
@@ -148,7 +148,7 @@ def as_sent(
 
     Functions that are made for this are in the graph's library, not among those given back.
     """
-    return without_symbolic(graph, nodes, functions, cotangents_of)
+    return with_derived_calls(graph, nodes, functions, cotangents_of)
 
 
 def _pulled(

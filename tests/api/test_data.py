@@ -121,11 +121,22 @@ def test_a_one_shot_iterator_takes_constants_along() -> None:
     with tf.Session() as session:
         assert [session.run(following) for _ in range(3)] == [0, 2, 4]
     fed = tf.placeholder(tf.int64, [])
-    with pytest.raises(GraphError, match="what is fed"):
+    with pytest.raises(GraphError, match="it is fed"):
         D.range(fed).make_one_shot_iterator()
     v = tf.get_variable("v", initializer=np.int64(1))
-    with pytest.raises(GraphError, match="depend on state: 'v'"):
+    with pytest.raises(GraphError, match="'v' cannot be copied into a function: it has state"):
         D.range(3).map(lambda x: x + v).make_one_shot_iterator()
+    with pytest.raises(GraphError, match=r"has state(.|\n)*use make_initializable_iterator"):
+        D.range(tf.cast(tf.random.uniform([]), tf.int64)).make_one_shot_iterator()
+
+
+def test_a_one_shot_iterator_takes_long_chains_along() -> None:
+    count = tf.constant(2, tf.int64)
+    for _ in range(1500):
+        count = count + 1 - 1
+    following = D.range(count).make_one_shot_iterator().get_next()
+    with tf.Session() as session:
+        assert [session.run(following) for _ in range(2)] == [0, 1]
 
 
 def test_a_graph_with_datasets_goes_through_a_file() -> None:

@@ -13,7 +13,6 @@ import numpy as np
 
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
-from graphvm_runtime.ir.rewriting import is_effect
 from graphvm_runtime.ops.functional import BRANCHES, CALLS, LOOPS
 from graphvm_runtime.ops.registry import FuncRef
 
@@ -126,7 +125,7 @@ class _Reading:
         function = self.library[name]
         given = dict(zip(function.params, inputs, strict=True))
         inner = _Reading(self.numbers, function.body, self.library, given, inside=True)
-        effects = sorted({inner.node(n.name) for n in function.body.nodes if is_effect(n)})
+        effects = sorted({inner.node(n.name) for n in function.body.nodes if n.is_stateful})
         results = [inner.end(_result(function, e)) for e in function.results]
         return results, self.numbers.of("effects", tuple(effects))
 

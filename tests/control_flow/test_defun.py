@@ -9,6 +9,7 @@ import pytest
 
 import graphvm as tf
 import graphvm.defun as function
+from graphvm.rules import RULES
 
 F = tf.float32
 
@@ -125,8 +126,66 @@ def test_captures_may_be_copied_by_value() -> None:
     y = f(1.0)
     assert f.captured_inputs == []
     assert run(y) == [21]
-    with pytest.raises(ValueError, match="'p:0' has no value to capture"):
+    with pytest.raises(ValueError, match="'p' cannot be copied into a function: it is fed"):
         function.Defun(F, capture_by_value=True)(lambda x: x + p)(1.0)
+
+
+def by_value(make: Any) -> Any:
+    """A call of a function that adds one to what `make` gives, captured by value."""
+    tensor = make()
+    return function.Defun(F, capture_by_value=True)(lambda x: x + tf.cast(tensor, F))(1.0)
+
+
+def test_what_is_copied_by_value_may_be_long_and_shared() -> None:
+    def chain() -> Any:
+        x, other = tf.unstack(tf.constant([2.0, 1.0]))
+        for _ in range(1500):
+            x = (x + other) - (x - x) - other
+        return x
+
+    y = by_value(chain)
+    (body,) = tf.get_default_graph().library.values()
+    assert sum(n.op.name == "Unpack" for n in body.body.nodes) == 1
+    assert run(y) == [3]
+
+
+def test_a_nested_body_copies_by_value_into_the_function() -> None:
+    c = tf.constant(4.0)
+    f = function.Defun(F, capture_by_value=True)(
+        lambda x: tf.cond(x > 0.0, lambda: x + c, lambda: x - c)
+    )
+    y = f(1.0)
+    assert f.captured_inputs == []
+    assert run(y) == [5]
+
+
+STATE = {
+    "reference": lambda: tf.get_variable("v", initializer=1.0, use_resource=False).reference,
+    "read": lambda: tf.get_variable("v", initializer=1.0, use_resource=False).read_value(),
+    "resource": lambda: tf.get_variable("v", initializer=1.0, use_resource=True).read_value(),
+    "handle": lambda: tf.raw_ops.VarIsInitializedOp(
+        resource=tf.get_variable("v", initializer=1.0, use_resource=True).handle
+    ),
+    "random": lambda: 2.0 * tf.random.uniform([]),
+    "queue": lambda: tf.FIFOQueue(3, [F], shapes=[[]]).dequeue(),
+    "fed": lambda: tf.placeholder(F, []) * 2.0,
+    "perhaps fed": lambda: tf.placeholder_with_default(1.0, []),
+}
+
+
+@pytest.mark.parametrize("what", STATE)
+def test_state_is_not_copied_by_value(what: str) -> None:
+    why = "is fed" if "fed" in what else "has state"
+    with pytest.raises(ValueError, match=rf"cannot be copied.*: it {why}(.|\n)*as an argument"):
+        by_value(STATE[what])
+    assert not tf.get_default_graph().library
+
+
+def test_another_graph_is_not_copied_by_value() -> None:
+    with tf.Graph().as_default():
+        far = tf.constant(1.0)
+    with pytest.raises(ValueError, match="is a tensor of another graph"):
+        by_value(lambda: far)
 
 
 def test_side_effects_in_the_body_run_each_time() -> None:
@@ -255,6 +314,47 @@ def test_a_python_gradient_function_builds_nodes() -> None:
     x = tf.constant(2.0)
     (inside,) = tf.gradients(tf.cond(tf.constant(True), lambda: f(x), lambda: x), x)
     assert run(*tf.gradients(f(x), x), inside) == [10, 10]
+
+
+def everywhere(factor: float) -> Any:
+    """A function with a Python gradient, and that by itself, in a function, and in a loop."""
+    f = function.Defun(F, python_grad_func=lambda op, g: factor * g)(lambda x: tf.floor(x))
+    outer = function.Defun(F)(lambda x: f(x) * 2.0)
+    x = tf.constant(2.0)
+    last = tf.while_loop(lambda v: v < 5.0, lambda v: tf.reshape(outer(v), []), [x + 1.0])
+    return f, [tf.gradients(y, x)[0] for y in (f(x), outer(x), last)]
+
+
+def test_python_gradients_belong_to_their_graph() -> None:
+    """However many graphs there have been: nothing is left of them elsewhere."""
+    before = dict(RULES)
+    kept = []
+    for k in range(1, 40):
+        with tf.Graph().as_default() as graph:
+            f, found = everywhere(float(k))
+        kept += [(graph, f)] if k % 4 else []
+        if k % 10 == 1:
+            with graph.as_default():
+                assert run(*found) == [k, 2 * k, 2 * k]
+    assert dict(RULES) == before
+
+
+def test_a_function_used_in_two_graphs_takes_its_python_gradient_along() -> None:
+    f = function.Defun(F, python_grad_func=lambda op, g: 3.0 * g)(lambda x: x)
+    for _ in range(2):
+        with tf.Graph().as_default():
+            x = tf.constant(2.0)
+            assert run(*tf.gradients(f(x), x), *tf.jvp(f(x), x, tf.constant(1.0))) == [3, 3]
+
+
+def test_a_file_leaves_python_gradients_behind() -> None:
+    f = function.Defun(F, func_name="F", python_grad_func=lambda op, g: 3.0 * g)(lambda x: x * x)
+    f(tf.constant(2.0, name="x"), name="y")
+    saved = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(saved, name="")
+        y, x = (graph.get_tensor_by_name(n) for n in ("y:0", "x:0"))
+        assert run(*tf.gradients(y, x)) == [4]
 
 
 # -- recursion -------------------------------------------------------------------------------

@@ -90,11 +90,7 @@ def aligned(graphs: Sequence[FuncGraph]) -> list[Tensor]:
 
 def is_stateful(graphs: Iterable[FuncGraph]) -> bool:
     """Whether running a body does more than giving its results."""
-    return any(
-        node.op.is_stateful and node.op.name != "_Arg"
-        for graph in graphs
-        for node in graph.nodes_since(0)
-    )
+    return any(node.is_stateful for graph in graphs for node in graph.nodes_since(0))
 
 
 def control_of(graphs: Iterable[FuncGraph]) -> list[Operation]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from graphvm_runtime.dtypes import DType, bool_, int32, string
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
-from graphvm_runtime.ops.registry import AttrValue, FuncRef, lookup
+from graphvm_runtime.ops.registry import AttrValue, FuncRef, OpDef, lookup
 from graphvm_runtime.shapes import TensorType, is_compatible
 
 COUNTED, SYMBOLIC = "For", "SymbolicGradient"
@@ -43,10 +43,14 @@ def as_calls(nodes: Sequence[Node], library: dict[str, Function]) -> Sequence[No
     return [_call(n, library) if n.op.name == COUNTED else n for n in nodes]
 
 
+def call_op(function: Function) -> OpDef:
+    """The op of calls of a function."""
+    return lookup("StatefulPartitionedCall" if function.is_stateful else "PartitionedCall")
+
+
 def symbolic_call(node: Node, derived: Function) -> Node:
     """A symbolic gradient as a call of the derived function."""
-    stateful = any(n.op.is_stateful and n.op.name != "_Arg" for n in derived.body.nodes)
-    op = lookup("StatefulPartitionedCall" if stateful else "PartitionedCall")
+    op = call_op(derived)
     given = {**node.attrs, "f": FuncRef(derived.name)}
     defaults = {k: a.default for k, a in op.attrs.items() if k not in given}
     return node.changed(op=op, attrs=MappingProxyType({**defaults, **given}))

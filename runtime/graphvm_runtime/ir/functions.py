@@ -151,9 +151,8 @@ class Instances:
         function = self.known.get(ref.name)
         if function is not None:
             gives = tuple(t.dtype for t in function.result_types)
-            stateful = any(n.op.is_stateful and n.op.name != "_Arg" for n in function.body.nodes)
             takes = tuple(t.dtype for t in function.param_types)
-            return takes, gives, [(n, 1) for n in function.result_names], stateful
+            return takes, gives, [(n, 1) for n in function.result_names], function.is_stateful
         definition, bindings = self._signatures[ref.name]
         signature = definition.signature
         inputs = [t for a in signature.input_arg for t in arg_types(a, bindings)]

@@ -90,6 +90,14 @@ class Node(NamedTuple):
         outputs = ", ".join(map(str, self.outputs))
         return f"{self.name} = {self.op.name}({', '.join(inputs)}): {outputs or '()'}"
 
+    @property
+    def is_stateful(self) -> bool:
+        """Whether it does more than give its outputs.
+
+        The op of parameters says that all of them stay, not that one does anything.
+        """
+        return self.op.is_stateful and self.op.name != "_Arg"
+
     def functions(self) -> Iterator[FuncRef]:
         """Functions that its attributes name."""
         for value in self.attrs.values():
@@ -194,7 +202,7 @@ class Graph:
 GRADIENT = "_gradient_function"
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Function:
     """A named graph with parameters and results.
 
@@ -230,6 +238,11 @@ class Function:
     def result_types(self) -> tuple[TensorType, ...]:
         """Types of the results."""
         return tuple(self.body.type_of(e) for e in self.results)
+
+    @cached_property
+    def is_stateful(self) -> bool:
+        """Whether any node of the body does more than give its outputs."""
+        return any(n.is_stateful for n in self.body.nodes)
 
 
 def is_back_edge(below: Node, node: Node) -> bool:

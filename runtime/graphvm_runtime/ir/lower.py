@@ -23,7 +23,7 @@ from graphvm_runtime.ir.graph import (
     reachable,
     source_text,
 )
-from graphvm_runtime.ir.rewriting import colocated, identity, is_effect, new_node
+from graphvm_runtime.ir.rewriting import colocated, identity, new_node
 from graphvm_runtime.ir.strictness import may_wait, waiting_functions
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 from graphvm_runtime.ops.registry import AttrValue
@@ -504,7 +504,7 @@ class _Lowering:
         return [
             n.name
             for n in function.body.nodes
-            if is_effect(n) and n.name in runs and n.name not in late
+            if n.is_stateful and n.name in runs and n.name not in late
         ]
 
     def _call(

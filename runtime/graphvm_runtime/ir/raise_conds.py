@@ -16,7 +16,6 @@ from graphvm_runtime.ir.rewriting import (
     Body,
     Work,
     by_number,
-    has_effects,
     identity,
     new_node,
     reference,
@@ -401,7 +400,7 @@ class _Cond:
             )
             work.library[function.name] = function
             functions.append(function)
-        stateful = any(has_effects(f) for f in functions)
+        stateful = any(f.is_stateful for f in functions)
         attrs = {
             "Tcond": bool_,
             "Tin": tuple(t.dtype.base for t in param_types),

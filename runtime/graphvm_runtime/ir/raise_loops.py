@@ -13,9 +13,7 @@ from graphvm_runtime.ir.rewriting import (
     Body,
     Work,
     by_number,
-    has_effects,
     identity,
-    is_effect,
     new_node,
     reference,
     sources,
@@ -173,7 +171,7 @@ class _Loop:
             )
             work.library[function.name] = function
             functions.append(function)
-        stateful = any(has_effects(f) for f in functions)
+        stateful = any(f.is_stateful for f in functions)
         attrs = {
             "T": tuple(t.dtype.base for t in types),
             "cond": reference(functions[0]),
@@ -203,7 +201,7 @@ class _Loop:
             if self.lives.of[node.name] == self.body_live:
                 for before in node.after:
                     there = self.nodes.get(before)
-                    if there is not None and self._is_condition(there) and is_effect(there):
+                    if there is not None and self._is_condition(there) and there.is_stateful:
                         control[before] = None
         nodes = self._closure([self.condition.inputs[0].node, *control], in_body=False)
         body = Body()
@@ -219,7 +217,7 @@ class _Loop:
         roots = [v.next.inputs[0].node for v in self.variables]
         nodes = self._closure([*roots, *control], in_body=True)
         for name in nodes:
-            if self._is_condition(self.nodes[name]) and is_effect(self.nodes[name]):
+            if self._is_condition(self.nodes[name]) and self.nodes[name].is_stateful:
                 raise Refused(f"{name}, an effect of the condition, is used by the body")
         body = Body()
         for name in nodes:

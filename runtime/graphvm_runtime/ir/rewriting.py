@@ -360,16 +360,6 @@ def ordered_body(nodes: Mapping[str, Node], args: Mapping[str, Node]) -> list[No
     return [n for n in ordered([*args.values(), *nodes.values()]) if n.name not in args]
 
 
-def is_effect(node: Node) -> bool:
-    """Whether a node does more than give its outputs."""
-    return node.op.is_stateful and node.op.name != "_Arg"
-
-
-def has_effects(function: Function) -> bool:
-    """Whether any node of the body does more than give its outputs."""
-    return any(is_effect(n) for n in function.body.nodes)
-
-
 def reference(function: Function) -> FuncRef:
     """The attribute that names a function."""
     return FuncRef(function.name)

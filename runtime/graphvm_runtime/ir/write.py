@@ -201,9 +201,7 @@ def write_function(
         if name == GRADIENT:
             continue  # the library says it
         made.attr[name].CopyFrom(write_attr(value))
-    signature.is_stateful = any(
-        n.op.is_stateful and n.op.name != "_Arg" for n in function.body.nodes
-    )
+    signature.is_stateful = function.is_stateful
     return made
 
 
