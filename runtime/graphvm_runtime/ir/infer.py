@@ -34,7 +34,11 @@ def infer(
         ShapeError: a numbered constraint of the op is broken.
         DTypeError: a variable or list holds other elements than the node says.
     """
-    shapes = op.shape(ShapeContext(op, [t.shape for t in inputs], attrs, resolver))
+    try:
+        shapes = op.shape(ShapeContext(op, [t.shape for t in inputs], attrs, resolver))
+    except ShapeError as error:
+        _say_rule(op, error)
+        raise
     if len(shapes) == 1 and len(op.outputs) == 1:
         arg = op.outputs[0]
         if not arg.is_list:
@@ -49,6 +53,14 @@ def infer(
             return (TensorType(dtype, shape),)
     dtypes = op.output_dtypes(attrs)
     return tuple(TensorType(d, s) for d, s in zip(dtypes, shapes, strict=True))
+
+
+def _say_rule(op: OpDef, error: ShapeError) -> None:
+    """Tells what the numbered constraint says that an error quotes, where nothing else helps."""
+    for rule in op.constraints:
+        number, _, text = rule.partition(": ")
+        if f"({number})" in error.what and not error.do:
+            error.do = f"mind rule {number} of {op.name}: {text}"
 
 
 class Resolution:
