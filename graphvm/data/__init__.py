@@ -3,8 +3,8 @@
 Source: `tf.compat.v1.data`.
 """
 
-from graphvm.data.dataset import Dataset
-from graphvm.data.faces import (
+from graphvm.data.dataset import AUTOTUNE, Dataset
+from graphvm.data.functions_of_datasets import (
     get_output_classes,
     get_output_shapes,
     get_output_types,
@@ -12,8 +12,6 @@ from graphvm.data.faces import (
     make_one_shot_iterator,
 )
 from graphvm.data.iterator import Iterator
-
-AUTOTUNE = -1  # where TensorFlow chooses a number itself
 
 __all__ = [
     "AUTOTUNE", "Dataset", "Iterator", "get_output_classes", "get_output_shapes",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from graphvm.conversion import TensorLike, apply, convert_to_tensor, output
 from graphvm.data.functions import Traced, copied_by_value
-from graphvm.data.inputs import first_axis, number
 from graphvm.data.iterator import Iterator, resource
-from graphvm.data.structure import Structure, flatten, pack, tensors_of
+from graphvm.data.numbers import fillers, first_axis, number
+from graphvm.data.structure import AsVariant, Structure, flatten, pack, tensors_of
 from graphvm.graph import Tensor, get_default_graph
 from graphvm.ops.random import get_seed
 from graphvm.source import here
@@ -20,12 +20,14 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError, clipped
 
-__all__ = ["Dataset"]
+__all__ = ["AUTOTUNE", "Dataset"]
+
+AUTOTUNE = -1  # where TensorFlow chooses a number itself
 
 _MOST = np.iinfo(np.int64).max
 
 
-class Dataset:
+class Dataset(AsVariant):
     """A sequence of elements: tensors, or tuples and dictionaries of them.
 
     It is made by the static methods, changed by the others, which give new datasets, and gone
@@ -40,7 +42,15 @@ class Dataset:
 
     def __init__(self, variant_tensor: Tensor, structure: Structure) -> None:
         self._variant_tensor = variant_tensor
-        self._structure = structure
+        self.structure = structure
+
+    def as_variant(self) -> Tensor:
+        """The dataset as a tensor, which ops take.
+
+        Returns:
+            Scalar variant tensor.
+        """
+        return self._variant_tensor
 
     def __repr__(self) -> str:
         return f"<Dataset of {self.output_types}, {self.output_shapes}>"
@@ -48,17 +58,17 @@ class Dataset:
     @property
     def output_types(self) -> Any:
         """Element type of each component."""
-        return self._structure.types
+        return self.structure.types
 
     @property
     def output_shapes(self) -> Any:
         """Static shape of each component."""
-        return self._structure.shapes
+        return self.structure.shapes
 
     @property
     def output_classes(self) -> Any:
         """Tensor for each component."""
-        return self._structure.classes
+        return self.structure.classes
 
     # -- sources ---------------------------------------------------------------------------
 
@@ -109,7 +119,9 @@ class Dataset:
         return Dataset(output("TensorSliceDataset", (parts,), attrs, name), structure)
 
     @staticmethod
-    def range(*args: TensorLike, output_type: Any = dtypes.int64, name: str | None = None) -> Any:
+    def range(
+        *args: TensorLike, output_type: Any = dtypes.int64, name: str | None = None
+    ) -> Dataset:
         """Numbers from a start to before an end.
 
         Args:
@@ -161,7 +173,7 @@ class Dataset:
             pack(form, [p.output_types for p in parts]),
             pack(form, [p.output_shapes for p in parts]),
         )
-        inputs = ([p._variant_tensor for p in parts],)
+        inputs = ([p.as_variant() for p in parts],)
         return Dataset(output("ZipDataset", inputs, structure.attrs, name), structure)
 
     # -- functions -------------------------------------------------------------------------
@@ -199,7 +211,7 @@ class Dataset:
 
         Source: TF ops `MapDataset`, `ParallelMapDatasetV2`.
         """
-        traced = Traced(map_func, self._structure, "Dataset_map")
+        traced = Traced(map_func, self.structure, "Dataset_map")
         if num_parallel_calls is None:
             return self._calling("MapDataset", traced, "f", traced.structure, name)
         calls = number(num_parallel_calls, "num_parallel_calls")
@@ -223,7 +235,7 @@ class Dataset:
 
         Source: TF op `FilterDataset`.
         """
-        traced = Traced(predicate, self._structure, "Dataset_filter")
+        traced = Traced(predicate, self.structure, "Dataset_filter")
         found = traced.tensors
         if (
             len(found) != 1
@@ -233,7 +245,7 @@ class Dataset:
             raise GraphError(
                 f"a predicate gives one bool, not {clipped(traced.result)}", made=here()
             )
-        return self._calling("FilterDataset", traced, "predicate", self._structure, name)
+        return self._calling("FilterDataset", traced, "predicate", self.structure, name)
 
     def flat_map(self, map_func: Callable[..., Dataset], name: str | None = None) -> Dataset:
         """The elements of the datasets that a function gives, one dataset after the other.
@@ -250,7 +262,7 @@ class Dataset:
 
         Source: TF op `FlatMapDataset`.
         """
-        traced = Traced(map_func, self._structure, "Dataset_flat_map")
+        traced = Traced(map_func, self.structure, "Dataset_flat_map")
         return self._calling("FlatMapDataset", traced, "f", _inner(traced), name)
 
     def interleave(
@@ -281,7 +293,7 @@ class Dataset:
         Source: TF op `InterleaveDataset`.
         """
         del num_parallel_calls, deterministic
-        traced = Traced(map_func, self._structure, "Dataset_interleave")
+        traced = Traced(map_func, self.structure, "Dataset_interleave")
         width = number(-1 if cycle_length is None else cycle_length, "cycle_length")
         length = number(1 if block_length is None else block_length, "block_length")
         return self._calling("InterleaveDataset", traced, "f", _inner(traced), name, width, length)
@@ -309,8 +321,8 @@ class Dataset:
 
     def _same(self, op: str, name: str | None, *inputs: Tensor, **attrs: Any) -> Dataset:
         given = (self._variant_tensor, *inputs)
-        made = output(op, given, {**self._structure.attrs, **attrs}, name)
-        return Dataset(made, self._structure)
+        made = output(op, given, {**self.structure.attrs, **attrs}, name)
+        return Dataset(made, self.structure)
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """All elements again and again.
@@ -443,7 +455,7 @@ class Dataset:
 
         Source: TF op `ConcatenateDataset`.
         """
-        mine, other = self._structure, dataset._structure
+        mine, other = self.structure, dataset.structure
         if mine.dtypes != other.dtypes:
             raise DTypeError(
                 f"elements of {mine.types} and of {other.types} are no one dataset", made=here()
@@ -453,7 +465,7 @@ class Dataset:
             for a, b in zip(mine.flat_shapes, other.flat_shapes, strict=True)
         ]
         structure = Structure(mine.types, mine.pack(common))
-        inputs = (self._variant_tensor, dataset._variant_tensor)
+        inputs = (self._variant_tensor, dataset.as_variant())
         return Dataset(output("ConcatenateDataset", inputs, structure.attrs, name), structure)
 
     # -- batches ---------------------------------------------------------------------------
@@ -484,7 +496,7 @@ class Dataset:
         size = number(batch_size, "batch_size")
         whole = number(drop_remainder, "drop_remainder", dtypes.bool_)
         first = first_axis(size, whole)
-        structure = self._structure.with_shapes(lambda s: TensorShape([first]).concatenate(s))
+        structure = self.structure.with_shapes(lambda s: TensorShape([first]).concatenate(s))
         inputs = (self._variant_tensor, size, whole)
         return Dataset(output("BatchDatasetV2", inputs, structure.attrs, name), structure)
 
@@ -514,7 +526,7 @@ class Dataset:
 
         Source: TF op `PaddedBatchDatasetV2`.
         """
-        mine = self._structure
+        mine = self.structure
         if padded_shapes is None:
             shapes = list(mine.flat_shapes)
         else:
@@ -529,27 +541,15 @@ class Dataset:
             )
             for i, s in enumerate(shapes)
         ]
-        fillers = self._fillers(padding_values)
+        values = fillers(padding_values, mine.dtypes)
         size = number(batch_size, "batch_size")
         whole = number(drop_remainder, "drop_remainder", dtypes.bool_)
         first = first_axis(size, whole)
         known = [TensorShape([first]).concatenate(s) for s in shapes]
         structure = Structure(mine.types, mine.pack(known))
         attrs = {"output_shapes": structure.attrs["output_shapes"]}
-        inputs = (self._variant_tensor, size, sizes, fillers, whole)
+        inputs = (self._variant_tensor, size, sizes, values, whole)
         return Dataset(output("PaddedBatchDatasetV2", inputs, attrs, name), structure)
-
-    def _fillers(self, given: Any) -> list[Tensor]:
-        types = self._structure.dtypes
-        values = [given] * len(types) if not isinstance(given, tuple | Mapping) else flatten(given)
-        if len(values) != len(types):
-            raise GraphError(f"{len(values)} values to fill up {len(types)} components")
-        out = []
-        for place, (value, dtype) in enumerate(zip(values, types, strict=True)):
-            if value is None:
-                value = "" if dtype is dtypes.string else np.zeros((), dtype.numpy)
-            out.append(convert_to_tensor(value, dtype, f"padding_values_{place}"))
-        return out
 
     # -- iterators -------------------------------------------------------------------------
 
@@ -565,7 +565,7 @@ class Dataset:
         Source: TF op `OneShotIterator`.
         """
         factory = copied_by_value(self._variant_tensor, "make_dataset")
-        structure = self._structure
+        structure = self.structure
         handle = output("OneShotIterator", (), {"dataset_factory": factory, **structure.attrs})
         return Iterator(handle, None, structure.types, structure.shapes)
 
@@ -580,7 +580,7 @@ class Dataset:
 
         Source: TF ops `IteratorV2`, `MakeIterator`.
         """
-        structure = self._structure
+        structure = self.structure
         graph = self._variant_tensor.graph
         with graph.as_default(), graph.colocate_with(self._variant_tensor.op):
             handle = resource(structure, shared_name)
@@ -591,4 +591,4 @@ class Dataset:
 def _inner(traced: Traced) -> Structure:
     if not isinstance(traced.result, Dataset):
         raise TypeError(f"the function gives a dataset, not {clipped(traced.result)}")
-    return traced.result._structure
+    return traced.result.structure

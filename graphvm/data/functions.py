@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphvm.data.structure import Structure, flatten
+from graphvm.data.structure import AsVariant, Structure, flatten
 from graphvm.function import FuncGraph, copied
 from graphvm.graph import Operation, Tensor
 from graphvm.ops.control_flow.bodies import result_of
+from graphvm.source import here
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ops.registry import FuncRef
 
@@ -47,10 +48,10 @@ class Traced:
             is_tuple = isinstance(element, tuple) and not hasattr(element, "_fields")
             given = function(*element) if is_tuple else function(element)
             self.result = tuple(given) if isinstance(given, list) else given
-            dataset = getattr(given, "_variant_tensor", None)
-            leaves = flatten(self.result) if dataset is None else [dataset]
+            is_dataset = isinstance(given, AsVariant)
+            leaves = [given.as_variant()] if is_dataset else flatten(self.result)
             if any(leaf is None for leaf in leaves):
-                raise GraphError("the function of a dataset gives None")
+                raise GraphError("the function of a dataset gives None", made=here())
             self.tensors: list[Tensor] = [result_of(graph, leaf) for leaf in leaves]
         self.ref = FuncRef(graph.finish(self.tensors).name)
         self.captured = [outer for outer, _ in graph.captures]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphvm.conversion import apply, output
-from graphvm.data.structure import Structure
+from graphvm.data.structure import AsVariant, Structure
 from graphvm.graph import Operation, Tensor
 from graphvm.source import here
 from graphvm_runtime.errors import DTypeError, GraphError
@@ -101,7 +101,7 @@ class Iterator:
             )
         return self._initializer
 
-    def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
+    def make_initializer(self, dataset: AsVariant, name: str | None = None) -> Operation:
         """The operation that goes to the beginning of a dataset.
 
         Args:
@@ -116,15 +116,18 @@ class Iterator:
 
         Source: `tf.compat.v1.data.Iterator.make_initializer`.
         """
-        mine, other = self._structure, dataset._structure
+        mine, other = self._structure, dataset.structure
         if mine.dtypes != other.dtypes:
             raise DTypeError(
-                f"the iterator has elements of {mine.types}, the dataset of {other.types}"
+                f"the iterator has elements of {mine.types}, the dataset of {other.types}",
+                made=here(),
             )
         for a, b in zip(mine.flat_shapes, other.flat_shapes, strict=True):
             if not _covers(a, b):
-                raise DTypeError(f"the iterator has elements of the shape {a}, the dataset of {b}")
-        inputs = (dataset._variant_tensor, self._resource)
+                raise DTypeError(
+                    f"the iterator has elements of the shape {a}, the dataset of {b}", made=here()
+                )
+        inputs = (dataset.as_variant(), self._resource)
         return apply("MakeIterator", inputs, None, name or "make_initializer")
 
     def get_next(self, name: str | None = None) -> Any:

@@ -5,16 +5,18 @@ A list is no structure here but what becomes one tensor.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from graphvm.conversion import convert_to_tensor
 from graphvm.graph import Tensor
+from graphvm.source import here
 from graphvm.tensor_shape import TensorShape, as_shape
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError, clipped
 
-__all__ = ["Structure", "flatten", "pack"]
+__all__ = ["AsVariant", "Structure", "flatten", "pack", "tensors_of"]
 
 
 def _is_structure(value: Any) -> bool:
@@ -60,7 +62,8 @@ class Structure:
         self.flat_shapes: tuple[TensorShape, ...] = tuple(as_shape(s) for s in flatten(shapes))
         if len(self.dtypes) != len(self.flat_shapes):
             raise GraphError(
-                f"{len(self.flat_shapes)} shapes for {len(self.dtypes)} types: {clipped(shapes)}"
+                f"{len(self.flat_shapes)} shapes for {len(self.dtypes)} types: {clipped(shapes)}",
+                made=here(),
             )
 
     @classmethod
@@ -112,9 +115,23 @@ def _shapes_like(types: Any, shapes: Any) -> list[Any]:
         return [shapes]
     keys = sorted(types) if isinstance(types, Mapping) else range(len(types))
     if not isinstance(shapes, Mapping | list | tuple) or len(shapes) != len(types):
-        raise GraphError(f"{clipped(shapes)} are no shapes for {clipped(types)}")
+        raise GraphError(f"{clipped(shapes)} are no shapes for {clipped(types)}", made=here())
     pairs = [(types[k], shapes[k]) for k in keys]
     return [leaf for t, s in pairs for leaf in _shapes_like(t, s)]
+
+
+class AsVariant(ABC):
+    """A dataset, to those that are there before it.
+
+    Attributes:
+        structure: of an element.
+    """
+
+    structure: Structure
+
+    @abstractmethod
+    def as_variant(self) -> Tensor:
+        """The dataset as a tensor, which ops take."""
 
 
 def tensors_of(value: Any, stem: str = "component") -> list[Tensor]:

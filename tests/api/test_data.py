@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import collections
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import graphvm as tf
-from graphvm_runtime.errors import DTypeError, GraphError, OutOfRangeError, ShapeError
+from graphvm_runtime.errors import (
+    DTypeError,
+    GraphError,
+    GraphvmError,
+    OutOfRangeError,
+    ShapeError,
+)
 
 D = tf.data.Dataset
 Pair = collections.namedtuple("Pair", ["left", "right"])
@@ -175,7 +182,7 @@ def test_what_is_no_dataset_is_refused() -> None:
     with pytest.raises(TypeError, match="gives a dataset"):
         numbers.flat_map(lambda x: x)
     with pytest.raises(TypeError, match="no dataset"):
-        numbers.apply(lambda d: 3)
+        numbers.apply(lambda d: 3)  # type: ignore[arg-type, return-value]  # what is tested
     with pytest.raises(DTypeError, match="no one dataset"):
         numbers.concatenate(D.from_tensors(1.0))
     for predicate in (lambda x: 3, lambda x: tf.constant([True]), lambda x: (x > 1, x > 2)):
@@ -251,3 +258,31 @@ def test_a_graph_of_the_old_control_flow_keeps_the_functions_of_datasets() -> No
     with tf.Graph().as_default(), tf.Session() as session:
         tf.import_graph_def(message, name="")
         assert [session.run(y.name) for _ in range(5)] == [-1, -2, -3, 31, 41]
+
+
+def one_shot(dataset: Any) -> Any:
+    return dataset.make_one_shot_iterator()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: D.from_tensor_slices(1),
+        lambda: D.range(3).filter(lambda x: x),
+        lambda: D.range(3).map(lambda x: None),
+        lambda: D.range(3).concatenate(D.from_tensors(1.0)),
+        lambda: D.from_tensors(tf.placeholder(tf.int64)).padded_batch(2),
+        lambda: D.range(3).padded_batch(2, [], (1, 2)),
+        lambda: D.zip((D.range(3), D.range(3))).padded_batch(2, ([],)),
+        lambda: D.range(3).make_one_shot_iterator().initializer,
+        lambda: one_shot(D.from_tensors(tf.placeholder(tf.int64))),
+        lambda: one_shot(D.from_tensors(tf.get_variable("v", initializer=1))),
+        lambda: tf.data.Iterator.from_structure((tf.int64, tf.int64), ([],)),
+        lambda: tf.data.Iterator.from_structure(tf.int64, [2]).make_initializer(D.range(3)),
+        lambda: tf.data.Iterator.from_structure(tf.int32).make_initializer(D.range(3)),
+    ],
+)
+def test_an_error_names_the_line_of_the_user(wrong: Callable[[], Any]) -> None:
+    with tf.Graph().as_default(), pytest.raises(GraphvmError) as caught:
+        wrong()
+    assert "test_data.py" in caught.value.made

@@ -370,7 +370,7 @@ def test_an_op_that_goes_through_datasets_takes_no_other_variant(op: str, place:
         "f": D.range(3).map(lambda x: x + 1), "predicate": D.range(3).filter(lambda x: x > 1),
     }  # fmt: skip
     attrs: dict[str, Any] = {"output_types": [tf.int64], "output_shapes": [[]]} | {
-        attr: made._variant_tensor.op._node.attrs[attr].name for attr, made in functions.items()
+        attr: made.as_variant().op._node.attrs[attr].name for attr, made in functions.items()
     }
     declared = lookup(op)
     given: dict[str, Any] = {k: v for k, v in attrs.items() if k in declared.attrs}
@@ -379,7 +379,7 @@ def test_an_op_that_goes_through_datasets_takes_no_other_variant(op: str, place:
             wrong = tf.raw_ops.EmptyTensorList(
                 element_shape=-1, max_num_elements=-1, element_dtype=tf.int64
             )
-            value = wrong if arg.name == place else D.range(3)._variant_tensor
+            value = wrong if arg.name == place else D.range(3).as_variant()
             given[arg.name] = [value] if arg.number_attr else value
         else:
             given[arg.name] = others[arg.name]
@@ -403,13 +403,13 @@ def test_older_forms_of_ops_do_the_same() -> None:
     kind = {"output_types": [tf.int64], "output_shapes": [[]]}
     numbers = D.range(5)
     batches = tf.raw_ops.BatchDataset(
-        input_dataset=numbers._variant_tensor, batch_size=2, output_types=[tf.int64],
+        input_dataset=numbers.as_variant(), batch_size=2, output_types=[tf.int64],
         output_shapes=[[None]],
     )  # fmt: skip
     assert batches.op.type == "BatchDataset"
-    doubled = numbers.map(lambda x: x * 2, num_parallel_calls=1)._variant_tensor.op
+    doubled = numbers.map(lambda x: x * 2, num_parallel_calls=1).as_variant().op
     old = tf.raw_ops.ParallelMapDataset(
-        input_dataset=numbers._variant_tensor, other_arguments=[], num_parallel_calls=1,
+        input_dataset=numbers.as_variant(), other_arguments=[], num_parallel_calls=1,
         f=doubled._node.attrs["f"].name, **kind,
     )  # fmt: skip
     assert old.op.type == "ParallelMapDataset"
@@ -456,7 +456,7 @@ def test_an_iterator_takes_datasets_of_its_types_alone() -> None:
     loose = tf.raw_ops.IteratorV2(shared_name="i", container="", output_types=[tf.int64],
                                   output_shapes=[[2]])  # fmt: skip
     wrong = [D.range(3), D.from_tensors(1.0), D.zip((D.range(3), D.range(3)))]
-    inits = [tf.raw_ops.MakeIterator(dataset=d._variant_tensor, iterator=loose) for d in wrong]
+    inits = [tf.raw_ops.MakeIterator(dataset=d.as_variant(), iterator=loose) for d in wrong]
     no_dataset = tf.raw_ops.EmptyTensorList(element_shape=-1, max_num_elements=-1,
                                             element_dtype=tf.int32)  # fmt: skip
     other = tf.raw_ops.IteratorV2(shared_name="i", container="", output_types=[tf.int32],
@@ -473,8 +473,8 @@ def test_an_iterator_takes_datasets_of_its_types_alone() -> None:
 
 def test_an_element_has_the_shape_that_was_declared() -> None:
     lying = tf.raw_ops.MapDataset(
-        input_dataset=D.range(3)._variant_tensor, other_arguments=[],
-        f=D.range(3).map(lambda x: tf.stack([x, x]))._variant_tensor.op._node.attrs["f"].name,
+        input_dataset=D.range(3).as_variant(), other_arguments=[],
+        f=D.range(3).map(lambda x: tf.stack([x, x])).as_variant().op._node.attrs["f"].name,
         output_types=[tf.int64], output_shapes=[[3]],
     )  # fmt: skip
     iterator = tf.data.Iterator.from_structure(tf.int64, [3])
@@ -510,10 +510,10 @@ def test_a_string_stands_for_an_iterator(graph: Any) -> None:
 
 def test_declarations_check_what_they_can() -> None:
     with pytest.raises(ShapeError, match=r"\(C1\)"):
-        tf.raw_ops.TakeDataset(input_dataset=D.range(3)._variant_tensor, count=[1],
+        tf.raw_ops.TakeDataset(input_dataset=D.range(3).as_variant(), count=[1],
                                output_types=[tf.int64], output_shapes=[[]])  # fmt: skip
     with pytest.raises(ShapeError, match=r"2 shapes for 1 types \(C2\)"):
-        tf.raw_ops.TakeDataset(input_dataset=D.range(3)._variant_tensor, count=1,
+        tf.raw_ops.TakeDataset(input_dataset=D.range(3).as_variant(), count=1,
                                output_types=[tf.int64], output_shapes=[[], []])  # fmt: skip
     with pytest.raises(ShapeError, match=r"slices \(C3\)"):
         tf.raw_ops.TensorSliceDataset(components=[[1, 2], [1]], output_shapes=[[], []])
