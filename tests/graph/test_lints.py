@@ -234,3 +234,22 @@ def test_a_graph_of_switches_is_looked_at_in_its_functional_form(graph: Any, p: 
     with tf.Graph().as_default():
         tf.import_graph_def(saved, name="")
         assert kinds() == ["always-runs"]
+
+
+def test_a_mistake_made_again_does_not_hide_the_first() -> None:
+    with tf.Graph().as_default():
+        p, v = tf.placeholder(tf.bool, []), tf.Variable(0.0)
+        a = tf.assign(v, 1.0)
+        tf.cond(p, lambda: a + 0.0, lambda: v + 0.0)
+        assert [f.kind for f in tf.lint()] == ["always-runs"]
+        tf.cond(p, lambda: a * 2.0, lambda: v * 2.0)
+        assert [f.kind for f in tf.lint()] == ["always-runs"] * 2
+
+        def body(i: Any) -> Any:
+            with tf.control_dependencies([a]):
+                return i + 1
+
+        tf.while_loop(lambda i: i < 3, body, [0])
+        assert sorted(f.kind for f in tf.lint()) == ["always-runs", "always-runs", "runs-once"]
+        tf.cond(p, lambda: a * 2.0, lambda: a * 3.0)  # needs it in any case
+        assert [f.kind for f in tf.lint()] == ["runs-once"]

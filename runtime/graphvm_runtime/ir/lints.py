@@ -117,28 +117,51 @@ class _Linter:
     def _among(self, body: Graph, function: Function | None) -> Iterator[Finding]:
         given = set() if function is None else {e.node for e in function.results}
         given |= set() if function is None else set(function.control)
-        for node in body.nodes:
-            if is_derived(node):
-                continue
+        regions = [n for n in body.nodes if not is_derived(n)]
+        uses = {n.name: self._uses(n) for n in regions if n.op.name in BRANCHES}
+        # what a region takes for some of its sides only, or for an iteration, it may do without
+        spared = {
+            name: {n for n, sides in found.items() if len(sides) < count}
+            for name, (found, count) in uses.items()
+        }
+        for node in regions:
+            if node.op.name in LOOPS:
+                spared[node.name] = {
+                    n for k in body_keys(node) for n in self.waits.get(body_ref(node, k).name, ())
+                }
+        for node in regions:
             if node.op.name in BRANCHES:
-                yield from self._always(node, body, given)
+                yield from self._always(node, body, given, uses[node.name][0], spared)
             elif node.op.name in LOOPS:
                 yield from self._once(node, body)
 
-    def _always(self, node: Node, body: Graph, given: set[str]) -> Iterator[Finding]:
+    def _uses(self, node: Node) -> tuple[dict[str, set[str]], int]:
+        """For each node outside the sides of a branch that use it; and how many sides there are."""
         sides = {k: self.library.get(body_ref(node, k).name) for k in body_keys(node)}
-        uses: dict[str, set[str]] = {}  # node outside -> the sides that use it
-        fully: set[str] = {node.inputs[0].node}
+        uses: dict[str, set[str]] = {}
         for i, end in enumerate(node.inputs[1:]):
             users = {k for k, f in sides.items() if f is None or _is_used(f, f.params[i])}
             uses.setdefault(end.node, set()).update(users)
         for key, function in sides.items():
             for name in self.waits.get(function.name, ()) if function is not None else ():
                 uses.setdefault(name, set()).add(key)
-        waited = {n for f in sides.values() if f is not None for n in self.waits.get(f.name, ())}
-        fully |= {n for n in node.after if n not in waited}
-        fully |= {n for n, users in uses.items() if len(users) == len(sides)}
-        alone = _leading_to(node.name, [n for n in uses if n not in fully], body, given | fully)
+        uses.setdefault(node.inputs[0].node, set()).update(sides)
+        for name in node.after:
+            if name not in uses:  # the node itself waits for it
+                uses[name] = set(sides)
+        return uses, len(sides)
+
+    def _always(
+        self,
+        node: Node,
+        body: Graph,
+        given: set[str],
+        uses: Mapping[str, set[str]],
+        spared: Mapping[str, set[str]],
+    ) -> Iterator[Finding]:
+        starts = [n for n in uses if n in spared[node.name]]
+        kept = given | (uses.keys() - spared[node.name])
+        alone = _leading_to(node.name, starts, body, kept, spared)
         for name in alone:
             culprit = body.by_name[name]
             if not self.has_effect(culprit):
@@ -178,8 +201,22 @@ def _is_used(function: Function, param: Endpoint) -> bool:
     )
 
 
-def _leading_to(target: str, starts: Sequence[str], body: Graph, kept: set[str]) -> dict[str, None]:
-    """Nodes from which every way leads to `target`, through some of the starts."""
+def _leading_to(
+    target: str,
+    starts: Sequence[str],
+    body: Graph,
+    kept: set[str],
+    spared: Mapping[str, set[str]],
+) -> dict[str, None]:
+    """Nodes from which every way leads to `target`, or to regions that may do without them.
+
+    Args:
+        target: a region.
+        starts: what it takes and may do without.
+        body: the nodes around it.
+        kept: what is needed in any case.
+        spared: for each region what it takes and may do without.
+    """
     alone: dict[str, None] = {}
     nodes, users = body.by_name, body.users
     pending = [n for n in starts if n in nodes]
@@ -189,7 +226,7 @@ def _leading_to(target: str, starts: Sequence[str], body: Graph, kept: set[str])
             continue
         # a read of a variable is made beside each assignment, whether or not anybody wants it
         others = (u for u in users[name] if users[u] or nodes[u].op.name != "ReadVariableOp")
-        if not all(u == target or u in alone for u in others):
+        if not all(u == target or u in alone or name in spared.get(u, ()) for u in others):
             continue  # another user may be found to be alone later: then it comes again
         alone[name] = None
         node = nodes[name]
