@@ -11,6 +11,7 @@ from graphvm.ops.math import greater_equal
 from graphvm.ops.random import get_seed, random_uniform
 from graphvm.source import here
 from graphvm.tensor_shape import TensorShape
+from graphvm_runtime.errors import GraphError
 
 __all__ = ["dropout"]
 
@@ -52,8 +53,8 @@ def dropout(
         tensor = convert_to_tensor(x, name="x")
         kind = tensor.dtype.base
         if not kind.is_floating:
-            raise ValueError(
-                f"dropout scales what it keeps, so it takes no {kind.name}\n  made  {here()}"
+            raise GraphError(
+                f"dropout scales what it keeps, so it takes no {kind.name}", made=here()
             )
         if isinstance(rate, int | float):
             if not 0 <= rate < 1:

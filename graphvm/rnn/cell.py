@@ -19,7 +19,7 @@ from graphvm.tensor_shape import TensorShape
 from graphvm.variable_scopes import VariableScope, get_variable, variable_scope
 from graphvm.variables import Variable
 from graphvm_runtime.dtypes import as_dtype
-from graphvm_runtime.errors import GraphError
+from graphvm_runtime.errors import DTypeError, GraphError, ShapeError
 
 _NAMES = ("graphvm/cell_names",)  # collection of one, not text so that files leave it out
 _SCOPED = frozenset({"_reuse", "_scope"})
@@ -319,8 +319,8 @@ def like_a_cell(cell: Any, what: str = "cell") -> None:
     if not callable(cell):
         missing.append("__call__")
     if missing:
-        raise TypeError(
-            f"{what} is no RNNCell: {cell!r} has no {', no '.join(missing)}\n  made  {here()}"
+        raise DTypeError(
+            f"{what} is no RNNCell: {cell!r} has no {', no '.join(missing)}", made=here()
         )
 
 
@@ -329,9 +329,10 @@ def width_of(shape: Any) -> int:
     dims = TensorShape(shape).tuple
     width = dims[-1] if dims else None
     if width is None:
-        raise ValueError(
-            f"the last dimension of the inputs must be known, not {TensorShape(shape)}\n"
-            f"  made  {here()}\n  do    set_shape on the inputs"
+        raise ShapeError(
+            f"the last dimension of the inputs must be known, not {TensorShape(shape)}",
+            made=here(),
+            do="set_shape on the inputs",
         )
     return width
 

@@ -19,6 +19,7 @@ from graphvm.source import here
 from graphvm.tensor_shape import TensorShape
 from graphvm.variable_scopes import variable_scope
 from graphvm_runtime import dtypes
+from graphvm_runtime.errors import GraphError, ShapeError
 
 
 def dynamic_rnn(
@@ -86,9 +87,10 @@ def first_state(cell: Any, given: Any, batch: Any, dtype: object) -> Any:
         made = [x if isinstance(x, TensorArray) else convert_to_tensor(x) for x in leaves]
         return nest.pack_sequence_as(given, made)
     if dtype is None:
-        raise ValueError(
-            "a first state of zeros needs an element type\n"
-            f"  made  {here()}\n  do    give dtype, or initial_state"
+        raise GraphError(
+            "a first state of zeros needs an element type",
+            made=here(),
+            do="give dtype, or initial_state",
         )
     if hasattr(cell, "get_initial_state"):
         return cell.get_initial_state(inputs=None, batch_size=batch, dtype=dtype)
@@ -116,9 +118,8 @@ class _Loop:
         for other in shapes[1:]:
             for axis, what in enumerate(("times", "batches")):
                 if other[axis] != shapes[0][axis]:
-                    raise ValueError(
-                        f"inputs have different {what}: {[x.type for x in inputs]}\n"
-                        f"  made  {here()}"
+                    raise ShapeError(
+                        f"inputs have different {what}: {[x.type for x in inputs]}", made=here()
                     )
         self.time, self.batch = shapes[0][0], shapes[0][1]
         self.steps = self.time if self.time is not None else shape(inputs[0])[0]
@@ -174,9 +175,10 @@ class _Loop:
 def _checked(x: Tensor) -> tuple[int | None, ...]:
     known = x.type.shape
     if known is None or len(known) < 3 or None in known[2:]:
-        raise ValueError(
-            f"inputs have a time, a batch and sizes that are known, not the shape {x.shape}\n"
-            f"  made  {here()}\n  do    set_shape on the inputs"
+        raise ShapeError(
+            f"inputs have a time, a batch and sizes that are known, not the shape {x.shape}",
+            made=here(),
+            do="set_shape on the inputs",
         )
     return known
 

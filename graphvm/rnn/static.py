@@ -16,6 +16,7 @@ from graphvm.rnn.steps import Lengths
 from graphvm.scopes import control_dependencies
 from graphvm.source import here
 from graphvm.variable_scopes import variable_scope
+from graphvm_runtime.errors import ShapeError
 
 
 def static_rnn(
@@ -59,9 +60,10 @@ def static_rnn(
         for t in flat:
             known = t.type.shape
             if known is None or None in known[1:]:
-                raise ValueError(
-                    f"sizes of inputs must be known, not {t.shape}\n  made  {here()}\n"
-                    "  do    set_shape on the inputs"
+                raise ShapeError(
+                    f"sizes of inputs must be known, not {t.shape}",
+                    made=here(),
+                    do="set_shape on the inputs",
                 )
         batch = batch_of(flat, 0)
         state = first_state(cell, initial_state, batch, dtype)

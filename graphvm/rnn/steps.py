@@ -18,6 +18,7 @@ from graphvm.rnn.sizes import static_batch
 from graphvm.scopes import control_dependencies
 from graphvm.source import here
 from graphvm_runtime import dtypes
+from graphvm_runtime.errors import ShapeError
 
 
 class Lengths:
@@ -43,9 +44,10 @@ class Lengths:
             len(known) != 1 or (None not in (known[0], size) and known[0] != size)
         )
         if wrong:
-            raise ValueError(
+            raise ShapeError(
                 f"sequence_length has an entry for each of {batch} sequences, not the shape "
-                f"{vector.shape}\n  made  {here()}"
+                f"{vector.shape}",
+                made=here(),
             )
         if known is None or known[0] is None or size is None:
             expected = stack([batch])
@@ -123,8 +125,8 @@ def swapped(x: Tensor) -> Tensor:
     if known is None:
         return transpose(x, concat([[1, 0], math.range(2, rank(x))], 0))
     if len(known) < 2:
-        raise ValueError(
-            f"inputs have a batch axis and a time axis, not the shape {x.shape}\n  made  {here()}"
+        raise ShapeError(
+            f"inputs have a batch axis and a time axis, not the shape {x.shape}", made=here()
         )
     return transpose(x, [1, 0, *range(2, len(known))])
 

@@ -305,9 +305,11 @@ def _check(yes: _Branch, no: _Branch, one: str, other: str) -> None:
     try:
         nest.assert_same_structure(yes.structure, no.structure)
     except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"{one} and {other} give different structures: {error}\n  made  {here()}\n"
-            "  do    return the same structure from all functions"
+        kind = DTypeError if isinstance(error, TypeError) else GraphError
+        raise kind(
+            f"{one} and {other} give different structures: {error}",
+            made=here(),
+            do="return the same structure from all functions",
         ) from None
     pairs = zip(nest.flatten(yes.structure), nest.flatten(no.structure), strict=True)
     for place, (a, b) in enumerate(pairs):

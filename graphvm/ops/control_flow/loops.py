@@ -28,7 +28,7 @@ from graphvm.ops.tensor_array import TensorArray
 from graphvm.source import here
 from graphvm.tensor_shape import as_plain_shape
 from graphvm_runtime import dtypes
-from graphvm_runtime.errors import DTypeError, ShapeError, clipped
+from graphvm_runtime.errors import DTypeError, GraphError, ShapeError, clipped
 from graphvm_runtime.ir.graph import source_text
 from graphvm_runtime.ir.saved import RECOMPUTE
 from graphvm_runtime.ops.registry import FuncRef
@@ -310,9 +310,10 @@ def _same_structure(structure: Sequence[Any], given: Any) -> Any:
             problem = problem or error
         else:
             return option
-    raise ValueError(
-        f"the body of a loop gives another structure than it takes: {problem}\n"
-        f"  made  {here()}\n  do    return a next value for each loop variable"
+    raise GraphError(
+        f"the body of a loop gives another structure than it takes: {problem}",
+        made=here(),
+        do="return a next value for each loop variable",
     ) from None
 
 

@@ -336,9 +336,10 @@ def _flat(function: str, structure: Any, given: Any) -> list[Any]:
     try:
         nest.assert_same_structure(structure, given, check_types=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"the function of {function} gives another structure than is wanted: {error}\n"
-            f"  made  {here()}\n  do    return that structure"
+        raise GraphError(
+            f"the function of {function} gives another structure than is wanted: {error}",
+            made=here(),
+            do="return that structure",
         ) from None
     return nest.flatten(given)
 
