@@ -18,8 +18,10 @@ from graphvm.rnn.cell import RNNCell, like_a_cell
 from graphvm.rnn.lstm import LSTMStateTuple
 from graphvm.rnn.sizes import static_size
 from graphvm.scopes import device, name_scope
+from graphvm.source import here
 from graphvm.variable_scopes import variable_scope
 from graphvm_runtime.dtypes import DType, as_dtype
+from graphvm_runtime.errors import GraphError
 
 
 class MultiRNNCell(RNNCell):
@@ -48,9 +50,10 @@ class MultiRNNCell(RNNCell):
         self._cells = list(cells)
         self._state_is_tuple = state_is_tuple
         if not state_is_tuple and any(nest.is_nested(c.state_size) for c in cells):
-            raise ValueError(
-                "a cell's state is a structure, so states cannot be one tensor: "
-                f"{self._sizes()}\n  do    leave state_is_tuple, or unset it in the cells too"
+            raise GraphError(
+                f"a cell's state is a structure, so states cannot be one tensor: {self._sizes()}",
+                made=here(),
+                do="leave state_is_tuple, or unset it in the cells too",
             )
 
     def _sizes(self) -> tuple[Any, ...]:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from graphvm.graph import Tensor
 from graphvm.rules.nodes import mul, node, select, zeros_like
 from graphvm.rules.registry import Elementwise, Rule, Site
-
-
-def _attrs(site: Site) -> dict[str, Any]:
-    return {k: v for k, v in site.node.attrs.items() if k == "alpha"}
 
 
 def _ones(x: Tensor) -> Tensor:
@@ -25,8 +20,8 @@ def _activation(grad: str, of_output: bool) -> Rule:
         return site.outputs[0] if of_output else site.inputs[0]
 
     return Elementwise(
-        lambda s: node(grad, (_ones(seen(s)), seen(s)), _attrs(s)),
-        reverse=lambda s, g: (node(grad, (g, seen(s)), _attrs(s)),),
+        lambda s: node(grad, (_ones(seen(s)), seen(s)), s.attrs("T")),
+        reverse=lambda s, g: (node(grad, (g, seen(s)), s.attrs("T")),),
     )
 
 
@@ -48,10 +43,10 @@ def _exponential_grad(grad: str) -> Rule:
 TABLE: Mapping[str, Rule] = {
     "LeakyRelu": _activation("LeakyReluGrad", of_output=False),
     "LeakyReluGrad": Elementwise(
-        lambda s: node("LeakyReluGrad", (_ones(s.inputs[1]), s.inputs[1]), _attrs(s)),
+        lambda s: node("LeakyReluGrad", (_ones(s.inputs[1]), s.inputs[1]), s.attrs("T")),
         None,
         reverse=lambda s, g: (
-            node("LeakyReluGrad", (g, s.inputs[1]), _attrs(s)),
+            node("LeakyReluGrad", (g, s.inputs[1]), s.attrs("T")),
             zeros_like(s.inputs[1]),
         ),
     ),

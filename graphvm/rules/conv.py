@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from graphvm.graph import Tensor
 from graphvm.rules.nodes import node, shape_of
 from graphvm.rules.registry import Bilinear, Rule, Site
 
 
-def _attrs(site: Site) -> dict[str, Any]:
-    return {k: v for k, v in site.node.attrs.items() if k in site.node.op.attrs and k != "T"}
-
-
 def _family(forward: str, to_input: str, to_filter: str) -> dict[str, Rule]:
     def by_input(site: Site, image: Tensor, kernel: Tensor, g: Tensor) -> Tensor:
-        return node(to_input, (shape_of(image), kernel, g), _attrs(site))
+        return node(to_input, (shape_of(image), kernel, g), site.attrs("T"))
 
     def by_filter(site: Site, image: Tensor, kernel: Tensor, g: Tensor) -> Tensor:
-        return node(to_filter, (image, shape_of(kernel), g), _attrs(site))
+        return node(to_filter, (image, shape_of(kernel), g), site.attrs("T"))
 
     def again(site: Site, image: Tensor, kernel: Tensor) -> Tensor:
-        return node(forward, (image, kernel), _attrs(site))
+        return node(forward, (image, kernel), site.attrs("T"))
 
     return {
         forward: Bilinear(

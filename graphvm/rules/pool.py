@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -21,27 +20,17 @@ from graphvm.rules.registry import (
     dense,
 )
 
-_SHARED = ("ksize", "strides", "padding", "data_format")
-
-
-def _attrs(site: Site, explicit: bool = False) -> dict[str, Any]:
-    given = site.node.attrs
-    out = {name: given[name] for name in _SHARED}
-    if explicit and "explicit_paddings" in given:
-        out["explicit_paddings"] = given["explicit_paddings"]
-    return out
-
 
 def _spread(site: Site, g: Tensor) -> Tensor:
     """What belongs to the maxima, at the places that they come from."""
     x, y = site.inputs[0], site.outputs[0] if len(site.inputs) == 1 else site.inputs[1]
-    return node("MaxPoolGrad", (x, y, g), _attrs(site, explicit=True))
+    return node("MaxPoolGrad", (x, y, g), site.attrs("T"))
 
 
 def _picked(site: Site, t: Tensor) -> Tensor:
     """What lies at the places that the maxima come from."""
     x, y = site.inputs[0], site.outputs[0] if len(site.inputs) == 1 else site.inputs[1]
-    attrs = _attrs(site)
+    attrs = site.attrs("T", "explicit_paddings")
     if attrs["padding"] == b"EXPLICIT":  # which this op does not take: pad first
         pads = integers(np.reshape(site.node.attrs["explicit_paddings"], (4, 2)))
         inside = node("Pad", (node("OnesLike", (x,)), pads))
@@ -93,11 +82,11 @@ def _push_picked(site: Site, tangents: Tangents, transform: Transform) -> Tangen
 
 
 def _pull_average(site: Site, g: Tensor) -> Cotangents:
-    return (node("AvgPoolGrad", (shape_of(site.inputs[0]), g), _attrs(site)),)
+    return (node("AvgPoolGrad", (shape_of(site.inputs[0]), g), site.attrs("T")),)
 
 
 def _pull_average_grad(site: Site, g: Tensor) -> Cotangents:
-    return None, node("AvgPool", (g,), _attrs(site))
+    return None, node("AvgPool", (g,), site.attrs("T"))
 
 
 TABLE: Mapping[str, Rule] = {

@@ -31,11 +31,6 @@ def _count(values: Tensor) -> Tensor:
     return item(shape_of(values), 0)
 
 
-def _attrs(site: Site, *left_out: str) -> dict[str, object]:
-    attrs = site.node.attrs
-    return {k: v for k, v in attrs.items() if k in site.node.op.attrs and k not in left_out}
-
-
 def _pull_gather(site: Site, *cotangents: Tensor | None) -> Cotangents:
     *_, g = cotangents
     depth = site.node.attrs["PARAMS_RAGGED_RANK"]
@@ -44,7 +39,7 @@ def _pull_gather(site: Site, *cotangents: Tensor | None) -> Cotangents:
         return none
     count = _count(site.inputs[depth])
     inputs = (list(site.inputs[:depth]), _numbers(count), site.inputs[depth + 1])
-    places = node.of("RaggedGather", inputs, _attrs(site, "Tvalues")).outputs[-1]
+    places = node.of("RaggedGather", inputs, site.attrs("Tvalues")).outputs[-1]
     none[depth] = node("UnsortedSegmentSum", (g, places, count))
     return none
 
@@ -80,7 +75,7 @@ def _pull_tensor(site: Site, g: Tensor) -> Cotangents:
     outer, count = _outer(site), _count(values)
     shape = item(shape_of(site.outputs[0]), 0, outer)
     inputs = (shape, _numbers(count), integers(-1), list(site.inputs[3:]))
-    places = node("RaggedTensorToTensor", inputs, _attrs(site, "T", "Tshape"))
+    places = node("RaggedTensorToTensor", inputs, site.attrs("T", "Tshape"))
     out: list[Tensor | None] = [None] * len(site.inputs)
     if site.wanted[1]:
         out[1] = node("UnsortedSegmentSum", (g, places, count))

@@ -273,9 +273,8 @@ class Linear:
 
 def again(site: Site, inputs: Sequence[Tensor]) -> list[Tensor]:
     """The same operation on other inputs."""
-    op, attrs = site.node.op, site.node.attrs
-    kept = {k: v for k, v in attrs.items() if k in op.attrs}
-    return list(node.of(op.name, op.grouped(list(inputs), attrs), kept).outputs)
+    groups = site.node.op.grouped(list(inputs), site.node.attrs)
+    return list(node.of(site.type, groups, site.attrs()).outputs)
 
 
 class Bilinear:

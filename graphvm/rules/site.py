@@ -50,5 +50,8 @@ class Site(Protocol):
     def input_handle(self, index: int) -> TensorType | None:
         """Type of what a resource or list input holds."""
 
+    def attrs(self, *without: str) -> dict[str, Any]:
+        """The attributes that its op declares, for another node, some of them left out."""
+
     def get_attr(self, name: str) -> Any:
         """Value of an attribute, as TensorFlow gives it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from graphvm.graph import Tensor
 from graphvm.indexed_slices import IndexedSlices
@@ -23,10 +22,6 @@ from graphvm.rules.nodes import (
 from graphvm.rules.registry import Cotangents, Linear, Rule, Site
 from graphvm_runtime.dtypes import int32
 from graphvm_runtime.shapes import Shape, is_known
-
-
-def _attrs(site: Site, *names: str) -> dict[str, Any]:
-    return {n: site.node.attrs[n] for n in names}
 
 
 def _pack(site: Site, g: Tensor) -> Cotangents:
@@ -87,18 +82,15 @@ def _pad(site: Site, g: Tensor) -> Cotangents:
     return node("Slice", (g, cast(before, int32), shape_of(site.inputs[0]))), None
 
 
-_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
-
-
 def _strided_slice(site: Site, g: Tensor) -> Cotangents:
     begin, end, strides = site.inputs[1:]
     shape = cast(shape_of(site.inputs[0]), begin.type.dtype)
-    grad = node("StridedSliceGrad", (shape, begin, end, strides, g), _attrs(site, *_MASKS))
+    grad = node("StridedSliceGrad", (shape, begin, end, strides, g), site.attrs("T", "Index"))
     return grad, None, None, None
 
 
 def _strided_slice_grad(site: Site, g: Tensor) -> Cotangents:
-    sliced = node("StridedSlice", (g, *site.inputs[1:4]), _attrs(site, *_MASKS))
+    sliced = node("StridedSlice", (g, *site.inputs[1:4]), site.attrs("T", "Index"))
     return None, None, None, None, sliced
 
 

@@ -114,6 +114,12 @@ class NodeSite:
         """Type of what a resource or list input holds."""
         return self.scope.handle_of(self.node.inputs[index])
 
+    def attrs(self, *without: str) -> dict[str, Any]:
+        """The attributes that its op declares, for another node, some of them left out."""
+        declared = self.node.op.attrs
+        given = self.node.attrs.items()
+        return {k: v for k, v in given if k in declared and k not in without}
+
     def get_attr(self, name: str) -> Any:
         """Value of an attribute, as TensorFlow gives it."""
         return Operation(get_default_graph(), self.node).get_attr(name)
