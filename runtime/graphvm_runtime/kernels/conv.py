@@ -11,15 +11,16 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.blas import product
-from graphvm_runtime.kernels.precision import SINGLE, is_low
+from graphvm_runtime.kernels.precision import wide
 from graphvm_runtime.kernels.registry import kernel
-from graphvm_runtime.kernels.windows import Placed, channels_last, check_image, laid_out
-from graphvm_runtime.ops.windows import Windows, windows_of
-
-
-def _wide(x: Array) -> Array:
-    """16-bit floats as float32."""
-    return x.astype(SINGLE) if is_low(x.dtype) else x
+from graphvm_runtime.kernels.windows import (
+    Placed,
+    channels_last,
+    check_gradient,
+    check_image,
+    laid_out,
+)
+from graphvm_runtime.ops.windows import Windows, shape_last, windows_of
 
 
 def _placed(windows: Windows, image: tuple[int, ...], kernel_shape: tuple[int, ...]) -> Placed:
@@ -44,21 +45,12 @@ def _sizes(name: str, sizes: Array, count: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(map(int, sizes))
 
 
-def _check_gradient(gradient: Array, want: tuple[int, ...]) -> None:
-    if gradient.shape != want:
-        raise InvalidArgumentError(
-            f"a gradient of shape {list(gradient.shape)} where the output has {list(want)}"
-        )
-
-
 def _image_shape(windows: Windows, sizes: Array, shape: tuple[int, ...], batch: int) -> Any:
     """Shape of the input, as NHWC, from its sizes."""
     given = _sizes("input_sizes", sizes, (4, 2))
     if len(given) == 2:
         return (batch, *given, shape[2])
-    if windows.layout == b"NCHW":
-        given = (given[0], given[2], given[3], given[1])
-    return given
+    return shape_last(given, windows.layout)
 
 
 @kernel("Conv2D")
@@ -69,13 +61,13 @@ def _conv(node: Node) -> Callable[..., Any]:
     def call(image: Array, filters: Array) -> Any:
         check_image("input", image)
         check_image("filter", filters)
-        x, shape = channels_last(_wide(image), layout), filters.shape
+        x, shape = channels_last(wide(image), layout), filters.shape
         groups = _groups(x.shape[3], shape)
         placed = _placed(windows, x.shape, shape)
         out_shape = (len(x), *placed.counts, shape[3])
         if 0 in out_shape:
             return laid_out(np.zeros(out_shape, dtype), layout)
-        matrix, by = placed.matrix(x), _wide(filters)
+        matrix, by = placed.matrix(x), wide(filters)
         if groups == 1:
             out = product(matrix.reshape(len(matrix), -1), by.reshape(-1, shape[3]))
         else:
@@ -99,12 +91,12 @@ def _conv_to_input(node: Node) -> Callable[..., Any]:
         check_image("filter", filters)
         check_image("out_backprop", gradient)
         shape = filters.shape
-        g = channels_last(_wide(gradient), layout)
+        g = channels_last(wide(gradient), layout)
         want = _image_shape(windows, sizes, shape, len(g))
         groups = _groups(want[3], shape)
         placed = _placed(windows, want, shape)
-        _check_gradient(g, (want[0], *placed.counts, shape[3]))
-        by, each = _wide(filters), shape[3] // groups
+        check_gradient(g, (want[0], *placed.counts, shape[3]))
+        by, each = wide(filters), shape[3] // groups
         out = placed.empty(want[0], want[3], by.dtype)
         if out.size and g.size:
             flat = g.reshape(-1, groups, each).transpose(1, 0, 2)
@@ -126,10 +118,10 @@ def _conv_to_filter(node: Node) -> Callable[..., Any]:
         check_image("input", image)
         check_image("out_backprop", gradient)
         shape = _sizes("filter_sizes", sizes, (4,))
-        x, g = channels_last(_wide(image), layout), channels_last(_wide(gradient), layout)
+        x, g = channels_last(wide(image), layout), channels_last(wide(gradient), layout)
         groups = _groups(x.shape[3], shape)
         placed = _placed(windows, x.shape, shape)
-        _check_gradient(g, (len(x), *placed.counts, shape[3]))
+        check_gradient(g, (len(x), *placed.counts, shape[3]))
         if 0 in shape or not x.size or not g.size:
             return np.zeros(shape, dtype)
         matrix, each = placed.matrix(x), shape[3] // groups
@@ -160,7 +152,7 @@ def _depthwise(node: Node) -> Callable[..., Any]:
     def call(image: Array, filters: Array) -> Any:
         check_image("input", image)
         check_image("filter", filters)
-        x, by = channels_last(_wide(image), layout), _wide(filters)
+        x, by = channels_last(wide(image), layout), wide(filters)
         _check_depth(x.shape[3], by.shape)
         placed = _placed(windows, x.shape, by.shape)
         padded = placed.padded(x)
@@ -182,11 +174,11 @@ def _depthwise_to_input(node: Node) -> Callable[..., Any]:
     def call(sizes: Array, filters: Array, gradient: Array) -> Any:
         check_image("filter", filters)
         check_image("out_backprop", gradient)
-        by, g = _wide(filters), channels_last(_wide(gradient), layout)
+        by, g = wide(filters), channels_last(wide(gradient), layout)
         want = _image_shape(windows, sizes, by.shape, len(g))
         _check_depth(want[3], by.shape)
         placed = _placed(windows, want, by.shape)
-        _check_gradient(g, (want[0], *placed.counts, want[3] * by.shape[3]))
+        check_gradient(g, (want[0], *placed.counts, want[3] * by.shape[3]))
         out = placed.empty(want[0], want[3], by.dtype)
         if out.size and g.size:
             g = g.reshape(*g.shape[:3], *by.shape[2:])
@@ -206,10 +198,10 @@ def _depthwise_to_filter(node: Node) -> Callable[..., Any]:
         check_image("input", image)
         check_image("out_backprop", gradient)
         shape = _sizes("filter_sizes", sizes, (4,))
-        x, g = channels_last(_wide(image), layout), channels_last(_wide(gradient), layout)
+        x, g = channels_last(wide(image), layout), channels_last(wide(gradient), layout)
         _check_depth(x.shape[3], shape)
         placed = _placed(windows, x.shape, shape)
-        _check_gradient(g, (len(x), *placed.counts, shape[2] * shape[3]))
+        check_gradient(g, (len(x), *placed.counts, shape[2] * shape[3]))
         out = np.zeros(shape, x.dtype)
         if out.size and x.size and g.size:
             padded, g = placed.padded(x), g.reshape(*g.shape[:3], *shape[2:])

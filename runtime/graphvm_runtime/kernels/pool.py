@@ -13,10 +13,16 @@ from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.precision import BRAIN, SINGLE, is_low
 from graphvm_runtime.kernels.registry import kernel
-from graphvm_runtime.kernels.windows import Placed, channels_last, check_image, laid_out
+from graphvm_runtime.kernels.windows import (
+    Placed,
+    channels_last,
+    check_gradient,
+    check_image,
+    laid_out,
+)
 from graphvm_runtime.ops.pool import pool_windows
 from graphvm_runtime.ops.registry import Attrs
-from graphvm_runtime.ops.windows import Windows
+from graphvm_runtime.ops.windows import Windows, shape_last
 
 
 def _least(dtype: np.dtype[Any]) -> Any:
@@ -50,7 +56,7 @@ class _Pool:
     def result(self, x: Array, like: tuple[int, ...]) -> Array:
         """What windows gave, in the layout of an image of shape `like`."""
         if self.depth != 1:
-            batch, rows, columns = channels_last(np.empty(like, np.bool_), self.layout).shape[:3]
+            batch, rows, columns = shape_last(like, self.layout)[:3]
             x = x.reshape(batch, rows, columns, x.size // max(1, batch * rows * columns))
         return laid_out(x, self.layout)
 
@@ -104,7 +110,7 @@ def _max_pool_grad(node: Node) -> Callable[..., Any]:
         placed, chosen = _chosen(pool, x)
         if pool.depth != 1:
             g = g.reshape(chosen.shape) if g.size == chosen.size else g
-        _check_output(g, chosen)
+        check_gradient(g, chosen.shape)
         out = placed.empty(len(x), x.shape[3], wide)
         for number, (i, j) in enumerate(placed.elements()):
             placed.at(out, i, j)[...] += np.where(chosen == number, g, g.dtype.type(0))
@@ -140,13 +146,6 @@ def _check_like(given: Array, want: Array) -> None:
         )
 
 
-def _check_output(gradient: Array, output: Array) -> None:
-    if gradient.shape != output.shape:
-        raise InvalidArgumentError(
-            f"a gradient of shape {list(gradient.shape)} where the output has {list(output.shape)}"
-        )
-
-
 def _counts(placed: Placed, image: tuple[int, ...], dtype: Any) -> Array:
     """How many elements each window has that are no padding; at least 1."""
     ones = placed.padded(np.ones((1, *image[1:3], 1), dtype))
@@ -179,20 +178,16 @@ def _avg_pool(node: Node) -> Callable[..., Any]:
 def _avg_pool_grad(node: Node) -> Callable[..., Any]:
     pool, dtype = _Pool(node.attrs), node.attrs["T"].numpy
     wide = SINGLE if is_low(dtype) else dtype
-    first = pool.layout == b"NCHW"
 
     def call(sizes: Array, gradient: Array) -> Any:
         if sizes.shape != (4,) or sizes.min() < 0:
             raise InvalidArgumentError(f"the input's shape is four sizes, got {sizes.tolist()}")
         check_image("grad", gradient)
         given = tuple(map(int, sizes))
-        want = (given[0], given[2], given[3], given[1]) if first else given
+        want = shape_last(given, pool.layout)
         g = channels_last(gradient, pool.layout).astype(wide, copy=False)
         placed = pool.placed(want)
-        if g.shape != (want[0], *placed.counts, want[3]):
-            raise InvalidArgumentError(
-                f"a gradient of shape {list(gradient.shape)} for an input of {list(given)}"
-            )
+        check_gradient(g, (want[0], *placed.counts, want[3]))
         out = placed.empty(want[0], want[3], wide)
         g = g / _counts(placed, want, wide)
         for i, j in placed.elements():

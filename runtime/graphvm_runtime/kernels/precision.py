@@ -20,8 +20,13 @@ def is_low(dtype: np.dtype[Any]) -> bool:
     return dtype in (HALF, BRAIN)
 
 
+def wide(x: Array) -> Array:
+    """The array, in float32 where it is of a 16-bit float."""
+    return x.astype(SINGLE) if is_low(x.dtype) else x
+
+
 def widened(function: Callable[..., Any], dtype: np.dtype[Any]) -> Callable[..., Any]:
-    """The function with its array arguments in float32 and its result in `dtype`, if that is low.
+    """The function with its 16-bit arguments in float32 and its results in `dtype`, if that is low.
 
     Intermediate results of 16 bits would lose what the op's definition, one rounding, keeps.
     """
@@ -29,9 +34,9 @@ def widened(function: Callable[..., Any], dtype: np.dtype[Any]) -> Callable[...,
         return function
 
     def call(*inputs: Array) -> Any:
-        result = function(*[x.astype(SINGLE) for x in inputs])
-        if isinstance(result, tuple):
-            return tuple(r.astype(dtype) for r in result)
+        result = function(*[wide(x) for x in inputs])
+        if isinstance(result, tuple | list):
+            return [r.astype(dtype) for r in result]
         return result.astype(dtype)
 
     return call

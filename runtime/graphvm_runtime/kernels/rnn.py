@@ -14,26 +14,12 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.blas import product
-from graphvm_runtime.kernels.precision import SINGLE, is_low
+from graphvm_runtime.kernels.math.elementwise import sigmoid
+from graphvm_runtime.kernels.precision import SINGLE, widened
 from graphvm_runtime.kernels.registry import kernel
 
 _ONE = np.float32(1)
-
-
-def _sigmoid(x: Array) -> Array:
-    out = np.negative(x)
-    np.exp(out, out=out)
-    out += _ONE
-    return np.true_divide(_ONE, out, out=out)
-
-
-def _wide(inputs: Sequence[Array]) -> list[Array]:
-    """Inputs in float32: one rounding at the end is what 16 bits can tell."""
-    return [x.astype(SINGLE) if is_low(x.dtype) else x for x in inputs]
-
-
-def _narrow(outputs: Sequence[Array], dtype: np.dtype[Any]) -> list[Array]:
-    return [x.astype(dtype, copy=False) for x in outputs]
+_sigmoid = sigmoid(_ONE)
 
 
 def _check(
@@ -89,18 +75,18 @@ class _Lstm:
 
 @kernel("LSTMBlockCell")
 def _lstm_cell(node: Node) -> Callable[..., Any]:
-    lstm, dtype = _Lstm(node), node.attrs["T"].numpy
+    lstm = _Lstm(node)
 
     def call(*inputs: Array) -> Any:
-        x, c, h, w, wci, wcf, wco, b = _wide(inputs)
+        x, c, h, w, wci, wcf, wco, b = inputs
         if x.ndim != 2:
             raise InvalidArgumentError(f"inputs are a matrix, got shape {list(x.shape)}")
         lstm.check(x.shape[1], x.shape[0], c, h, w, wci, wcf, wco, b)
         z = product(np.concatenate([x, h], 1), w)
         z += b
-        return _narrow(lstm.step(z, c, wci, wcf, wco), dtype)
+        return lstm.step(z, c, wci, wcf, wco)
 
-    return call
+    return widened(call, node.attrs["T"].numpy)
 
 
 def _steps(seq_len_max: Array, time: int) -> int:
@@ -114,10 +100,10 @@ def _steps(seq_len_max: Array, time: int) -> int:
 
 @kernel("BlockLSTM")
 def _block_lstm(node: Node) -> Callable[..., Any]:
-    lstm, dtype = _Lstm(node), node.attrs["T"].numpy
+    lstm = _Lstm(node)
 
     def call(seq_len_max: Array, *inputs: Array) -> Any:
-        x, c, h, w, wci, wcf, wco, b = _wide(inputs)
+        x, c, h, w, wci, wcf, wco, b = inputs
         if x.ndim != 3:
             raise InvalidArgumentError(f"inputs have rank 3, got shape {list(x.shape)}")
         time, batch, width = x.shape
@@ -136,17 +122,17 @@ def _block_lstm(node: Node) -> Callable[..., Any]:
             for out, part in zip(outputs, parts, strict=True):
                 out[t] = part
             c, h = parts[1], parts[6]
-        return _narrow(outputs, dtype)
+        return outputs
 
-    return call
+    return widened(call, node.attrs["T"].numpy)
 
 
 @kernel("BlockLSTMGrad")
 def _block_lstm_grad(node: Node) -> Callable[..., Any]:
-    peephole, dtype = node.attrs["use_peephole"], node.attrs["T"].numpy
+    peephole: bool = node.attrs["use_peephole"]
 
     def call(seq_len_max: Array, *inputs: Array) -> Any:
-        x, c0, h0, w, wci, wcf, wco, b, *rest = _wide(inputs)
+        x, c0, h0, w, wci, wcf, wco, b, *rest = inputs
         i, cs, f, o, ci, co, h, cs_grad, h_grad = rest
         if x.ndim != 3:
             raise InvalidArgumentError(f"inputs have rank 3, got shape {list(x.shape)}")
@@ -192,9 +178,9 @@ def _block_lstm_grad(node: Node) -> Callable[..., Any]:
         dw = np.concatenate([
             product(x.reshape(-1, width).T, flat), product(states.reshape(-1, cells).T, flat)
         ])  # fmt: skip
-        return _narrow((dx, dc, dh, dw, dwci, dwcf, dwco, flat.sum(0)), dtype)
+        return (dx, dc, dh, dw, dwci, dwcf, dwco, flat.sum(0))
 
-    return call
+    return widened(call, node.attrs["T"].numpy)
 
 
 @kernel("GRUBlockCell")

@@ -27,6 +27,14 @@ def check_image(name: str, x: Array) -> None:
         raise InvalidArgumentError(f"{name} has rank 4, got the shape {list(x.shape)}")
 
 
+def check_gradient(gradient: Array, want: tuple[int, ...]) -> None:
+    """Raises InvalidArgumentError where a gradient has not the shape of the output."""
+    if gradient.shape != want:
+        raise InvalidArgumentError(
+            f"a gradient of shape {list(gradient.shape)} where the output has {list(want)}"
+        )
+
+
 class Placed:
     """Windows placed on an image of rows and columns of certain sizes.
 

@@ -14,19 +14,14 @@ from graphvm_runtime.ops.windows import (
     LAYOUT,
     WINDOW,
     channel_axis,
+    shape_as,
     spatial_axes,
     windows_of,
 )
-from graphvm_runtime.shapes import Dim, Shape, merged
+from graphvm_runtime.shapes import Shape, merged
 
 DIVIDES = "C5: the channels are a multiple of those of a filter, the filters of the groups"
 SAME_CHANNELS = "C5: input and filter have the same channels"
-
-
-def _laid_out(layout: bytes, batch: Dim, rows: Dim, columns: Dim, channels: Dim) -> Shape:
-    if layout == b"NCHW":
-        return (batch, channels, rows, columns)
-    return (batch, rows, columns, channels)
 
 
 def _convolved(ctx: ShapeContext) -> Sequence[Shape]:
@@ -41,7 +36,7 @@ def _convolved(ctx: ShapeContext) -> Sequence[Shape]:
         windows.static(i, image[axis], kernel[i])
         for i, axis in enumerate(spatial_axes(windows.layout))
     )
-    return (_laid_out(windows.layout, image[0], rows, columns, kernel[3]),)
+    return (shape_as((image[0], rows, columns, kernel[3]), windows.layout),)
 
 
 def _convolved_by_depth(ctx: ShapeContext) -> Sequence[Shape]:
@@ -56,7 +51,7 @@ def _convolved_by_depth(ctx: ShapeContext) -> Sequence[Shape]:
         for i, axis in enumerate(spatial_axes(windows.layout))
     )
     many = None if channels is None or kernel[3] is None else channels * kernel[3]
-    return (_laid_out(windows.layout, image[0], rows, columns, many),)
+    return (shape_as((image[0], rows, columns, many), windows.layout),)
 
 
 def _like_input(ctx: ShapeContext) -> Sequence[Shape]:
@@ -66,7 +61,7 @@ def _like_input(ctx: ShapeContext) -> Sequence[Shape]:
     if sizes is None:
         return ((None,) * 4,)
     if len(sizes) == 2:  # rows and columns alone; for all channels the filter has in a group
-        return (_laid_out(windows.layout, gradient[0], sizes[0], sizes[1], kernel[2]),)
+        return (shape_as((gradient[0], sizes[0], sizes[1], kernel[2]), windows.layout),)
     if len(sizes) != 4:
         raise refused(f"input sizes are 4 numbers, or 2, got {len(sizes)}", 6)
     try:

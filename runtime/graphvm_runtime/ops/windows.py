@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from graphvm_runtime.errors import InvalidArgumentError, UnimplementedError
 from graphvm_runtime.ops.registry import Attrs, list_of, text
@@ -30,6 +31,23 @@ def spatial_axes(layout: bytes) -> tuple[int, int]:
 def channel_axis(layout: bytes) -> int:
     """The axis of the channels."""
     return 1 if layout == b"NCHW" else 3
+
+
+D = TypeVar("D", int, Dim)
+
+
+def shape_last(shape: Sequence[D], layout: bytes) -> tuple[D, D, D, D]:
+    """The shape of an image of that layout as NHWC."""
+    batch, one, two, three = shape
+    return (batch, two, three, one) if layout == b"NCHW" else (batch, one, two, three)
+
+
+def shape_as(shape: Sequence[D], layout: bytes) -> tuple[D, D, D, D]:
+    """The shape of an NHWC image in a layout."""
+    batch, rows, columns, channels = shape
+    if layout == b"NCHW":
+        return batch, channels, rows, columns
+    return batch, rows, columns, channels
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,5 +164,5 @@ def _four(name: str, values: Sequence[int]) -> tuple[int, ...]:
 
 __all__ = [
     "ANY_PADDING", "EXPLICIT", "LAYOUT", "PADDING", "WINDOW", "Windows",
-    "channel_axis", "spatial_axes", "windows_of",
+    "channel_axis", "shape_as", "shape_last", "spatial_axes", "windows_of",
 ]  # fmt: skip

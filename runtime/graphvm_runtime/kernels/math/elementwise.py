@@ -234,7 +234,9 @@ def _rsqrt(one: Any) -> Callable[..., Any]:
     return call
 
 
-def _sigmoid(one: Any) -> Callable[..., Any]:
+def sigmoid(one: Any) -> Callable[..., Any]:
+    """The logistic function of arrays whose type has this one."""
+
     def call(x: Array, out: Array | None = None) -> Any:
         if out is None and not x.ndim:
             return one / (one + np.exp(-x))
@@ -307,7 +309,7 @@ def _filled(out: Array, value: Any) -> Array:
 
 
 for _name, _make in (
-    ("Rsqrt", _rsqrt), ("Sigmoid", _sigmoid), ("SigmoidGrad", _sigmoid_grad),
+    ("Rsqrt", _rsqrt), ("Sigmoid", sigmoid), ("SigmoidGrad", _sigmoid_grad),
     ("TanhGrad", _tanh_grad), ("SqrtGrad", _sqrt_grad), ("RsqrtGrad", _rsqrt_grad),
     ("SquaredDifference", _squared_difference), ("ReciprocalGrad", _reciprocal_grad),
 ):  # fmt: skip
