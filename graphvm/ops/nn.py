@@ -7,7 +7,7 @@ from typing import Any
 
 from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
 from graphvm.graph import Tensor
-from graphvm.ops.activation import (
+from graphvm.ops.activations import (
     crelu,
     elu,
     leaky_relu,
@@ -16,21 +16,18 @@ from graphvm.ops.activation import (
 )
 from graphvm.ops.arguments import either
 from graphvm.ops.array import reshape, shape, stop_gradient, subscript, transpose, where_v2
-from graphvm.ops.convolution import (
-    avg_pool,
-    avg_pool2d,
+from graphvm.ops.conv import (
     conv2d,
     conv2d_backprop_filter,
     conv2d_backprop_input,
     conv2d_transpose,
     depthwise_conv2d,
     depthwise_conv2d_native,
-    max_pool,
-    max_pool2d,
     separable_conv2d,
 )
 from graphvm.ops.dropout import dropout
 from graphvm.ops.math import cast, equal, range, sigmoid, tanh
+from graphvm.ops.pool import avg_pool, avg_pool2d, max_pool, max_pool2d
 from graphvm.source import here
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError, ShapeError

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.ops.table_conv import GEOMETRIES, GROUPED, PADDED, POOLS, laid_out, output_size
+from tests.ops.table_conv import GEOMETRIES, GROUPED
+from tests.ops.table_pool import PADDED, POOLS
+from tests.ops.windows import laid_out, output_size
 
 Given = tuple[str, tuple[Any, ...], dict[str, Any]]
 Numbers = Callable[..., Any]

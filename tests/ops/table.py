@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from graphvm_runtime.dtypes import DType
 from tests.ops import (
+    table_activations,
     table_array,
     table_array_cutting,
     table_conv,
@@ -14,6 +15,7 @@ from tests.ops import (
     table_math,
     table_math_reduction,
     table_nn,
+    table_pool,
     table_ragged,
     table_regex,
     table_rnn,
@@ -24,6 +26,7 @@ from tests.ops.rows import Row, Sample
 
 ROWS: dict[str, Row] = {}
 for _family in (
+    table_activations,
     table_array,
     table_array_cutting,
     table_conv,
@@ -32,6 +35,7 @@ for _family in (
     table_math,
     table_math_reduction,
     table_nn,
+    table_pool,
     table_regex,
     table_rnn,
     table_splitting,

@@ -1,68 +1,30 @@
-"""Convolutions and pools over images."""
+"""Convolutions over images."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
 from graphvm.graph import Tensor
 from graphvm.ops.arguments import either
+from graphvm.ops.windows import ONES, four, layout_of, padding_attrs
 from graphvm.source import here
-from graphvm_runtime.errors import GraphError, UnimplementedError
+from graphvm_runtime.errors import GraphError
 
 __all__ = [
-    "avg_pool", "avg_pool2d", "conv2d", "conv2d_backprop_filter", "conv2d_backprop_input",
-    "conv2d_transpose", "depthwise_conv2d", "depthwise_conv2d_native", "max_pool", "max_pool2d",
-    "separable_conv2d",
+    "conv2d", "conv2d_backprop_filter", "conv2d_backprop_input",
+    "conv2d_transpose", "depthwise_conv2d", "depthwise_conv2d_native", "separable_conv2d",
 ]  # fmt: skip
-
-_ONES = (1, 1, 1, 1)
-
-
-def _four(given: Any, name: str, channels_first: bool) -> tuple[int, ...]:
-    """Sizes of windows for all four axes, from 1, 2 or 4 numbers."""
-    if given is None:
-        return _ONES
-    values = tuple(int(v) for v in given) if isinstance(given, Sequence) else (int(given),)
-    if len(values) == 4:
-        return values
-    if len(values) not in (1, 2):
-        raise GraphError(f"{name} are 1, 2 or 4 numbers, got {list(values)}", made=here())
-    rows, columns = values * 2 if len(values) == 1 else values
-    return (1, 1, rows, columns) if channels_first else (1, rows, columns, 1)
-
-
-def _padding(given: Any) -> dict[str, Any]:
-    """Attributes of a padding: its name, or pairs of numbers for all four axes."""
-    if isinstance(given, str | bytes):
-        name = given.encode() if isinstance(given, str) else given
-        if name == b"EXPLICIT":
-            raise GraphError("padding EXPLICIT is given as a list of pairs", made=here())
-        return {"padding": name}
-    if not isinstance(given, Sequence):
-        raise GraphError(f"padding is SAME, VALID or a list of pairs, got {given!r}", made=here())
-    pairs = [tuple(int(v) for v in pair) for pair in given]
-    if [len(p) for p in pairs] != [2] * 4:
-        raise GraphError(f"padding is four pairs of numbers, got {list(given)}", made=here())
-    flat = tuple(v for pair in pairs for v in pair)
-    if not any(flat):
-        return {"padding": b"VALID"}
-    return {"padding": b"EXPLICIT", "explicit_paddings": flat}
-
-
-def _layout(given: str | None) -> bytes:
-    return b"NHWC" if given is None else given.encode()
 
 
 def _attrs(strides: Any, padding: Any, data_format: str | None, dilations: Any) -> dict[str, Any]:
-    layout = _layout(data_format)
+    layout = layout_of(data_format)
     first = layout == b"NCHW"
     return {
-        "strides": _four(strides, "strides", first),
-        **_padding(padding),
+        "strides": four(strides, "strides", first),
+        **padding_attrs(padding),
         "data_format": layout,
-        "dilations": _four(dilations, "dilations", first),
+        "dilations": four(dilations, "dilations", first),
     }
 
 
@@ -73,7 +35,7 @@ def conv2d(
     padding: Any = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str | None = "NHWC",
-    dilations: Any = _ONES,
+    dilations: Any = ONES,
     name: str | None = None,
     filters: TensorLike = None,
 ) -> Tensor:
@@ -114,7 +76,7 @@ def conv2d_backprop_input(
     padding: Any = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str | None = "NHWC",
-    dilations: Any = _ONES,
+    dilations: Any = ONES,
     name: str | None = None,
     filters: TensorLike = None,
 ) -> Tensor:
@@ -156,7 +118,7 @@ def conv2d_backprop_filter(
     padding: Any,
     use_cudnn_on_gpu: bool = True,
     data_format: str | None = "NHWC",
-    dilations: Any = _ONES,
+    dilations: Any = ONES,
     name: str | None = None,
 ) -> Tensor:
     """Derivative of a convolution by its filter.
@@ -237,7 +199,7 @@ def depthwise_conv2d_native(
     strides: Any,
     padding: Any,
     data_format: str | None = "NHWC",
-    dilations: Any = _ONES,
+    dilations: Any = ONES,
     name: str | None = None,
 ) -> Tensor:
     """Each channel of images convolved with filters of its own.
@@ -342,122 +304,4 @@ def separable_conv2d(
         deep = depthwise_conv2d(
             input, depthwise_filter, strides, padding, rate, "depthwise", data_format, dilations
         )
-        return conv2d(deep, pointwise, _ONES, "VALID", data_format=data_format, name=scope)
-
-
-def _pool(
-    op: str, stem: str, value: TensorLike, ksize: Any, strides: Any, padding: Any,
-    data_format: str | None, name: str | None,
-) -> Tensor:  # fmt: skip
-    layout = _layout(data_format)
-    first = layout.startswith(b"NC")
-    attrs = {
-        "ksize": _four(ksize, "ksize", first),
-        "strides": _four(strides, "strides", first),
-        **_padding(padding),
-        "data_format": layout,
-    }
-    if op == "AvgPool" and "explicit_paddings" in attrs:
-        raise UnimplementedError("averages over explicit padding are not defined", made=here())
-    return output(op, (value,), attrs, name or stem)
-
-
-def max_pool(
-    value: TensorLike = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
-    input: TensorLike = None,
-) -> Tensor:
-    """The greatest element of each window.
-
-    Args:
-        value: real, shape [batch, rows, columns, channels], or as `data_format` says.
-        ksize: size of the windows: 1, 2 (rows and columns) or 4 numbers.
-        strides: from one window to the next, likewise.
-        padding: SAME, VALID, or a pair of numbers for each axis.
-        data_format: NHWC or NCHW.
-        name: name of the operation.
-        input: the same as `value`.
-
-    Returns:
-        Same element type, shape [batch, windows down, windows across, channels]. NaN is no
-        greatest element; where there is no other, the least finite number is.
-
-    Raises:
-        GraphError: sizes, strides or padding make no sense.
-        ShapeError: the rank is not 4, or a window is larger than the image.
-
-    Source: TF op `MaxPool`.
-    """
-    value = either("value", value, "input", input)
-    return _pool("MaxPool", "MaxPool", value, ksize, strides, padding, data_format, name)
-
-
-def max_pool2d(
-    input: TensorLike,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
-) -> Tensor:
-    """The greatest element of each window; see `max_pool`.
-
-    Args:
-        input: real, rank 4.
-        ksize: size of the windows.
-        strides: from one window to the next.
-        padding: SAME, VALID, or a pair of numbers for each axis.
-        data_format: NHWC or NCHW.
-        name: name of the operation.
-
-    Returns:
-        Same element type.
-
-    Raises:
-        GraphError: sizes, strides or padding make no sense.
-        ShapeError: the rank is not 4, or a window is larger than the image.
-
-    Source: TF op `MaxPool`.
-    """
-    return _pool("MaxPool", "MaxPool2d", input, ksize, strides, padding, data_format, name)
-
-
-def avg_pool(
-    value: TensorLike = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
-    input: TensorLike = None,
-) -> Tensor:
-    """The mean of the elements of each window; padding does not count.
-
-    Args:
-        value: floating, shape [batch, rows, columns, channels], or as `data_format` says.
-        ksize: size of the windows: 1, 2 (rows and columns) or 4 numbers.
-        strides: from one window to the next, likewise.
-        padding: SAME or VALID.
-        data_format: NHWC or NCHW.
-        name: name of the operation.
-        input: the same as `value`.
-
-    Returns:
-        Same element type, shape [batch, windows down, windows across, channels].
-
-    Raises:
-        GraphError: sizes or strides make no sense.
-        ShapeError: the rank is not 4, or a window is larger than the image.
-        UnimplementedError: the padding is explicit.
-
-    Source: TF op `AvgPool`.
-    """
-    value = either("value", value, "input", input)
-    return _pool("AvgPool", "AvgPool", value, ksize, strides, padding, data_format, name)
-
-
-avg_pool2d = avg_pool
+        return conv2d(deep, pointwise, ONES, "VALID", data_format=data_format, name=scope)
