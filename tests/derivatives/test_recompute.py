@@ -169,3 +169,35 @@ def test_one_variable_alone_keeps_its_form() -> None:
 def test_other_choices_are_refused(wrong: Any) -> None:
     with tf.Graph().as_default(), pytest.raises(ValueError, match="recompute is"):
         tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], recompute=wrong)
+
+
+@pytest.mark.parametrize("inner", ["none", "all"])
+@pytest.mark.parametrize("kind", ["variable", "random", "branch"])
+def test_what_an_inner_loop_takes_and_nobody_reads_may_go(kind: str, inner: str) -> None:
+    results = []
+    for choice in ("none", "all", 2):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            tf.set_random_seed(3)
+            w, x = tf.Variable(0.6, dtype=tf.float64), tf.constant(0.5, tf.float64)
+
+            def body(i: Any, a: Any, w: Any = w) -> Any:
+                idle = {
+                    "variable": lambda: tf.sin(w),
+                    "random": lambda: tf.random_uniform([], seed=1, dtype=tf.float64),
+                    "branch": lambda: tf.cond(a > 0.0, lambda: w * 2.0, lambda: w + a),
+                }[kind]()
+                _, b, _ = tf.while_loop(
+                    lambda j, b, idle: j < 2,
+                    lambda j, b, idle: (j + 1, tf.sin(b), idle),
+                    (0, a, idle),
+                    recompute=inner,
+                )
+                return i + 1, b
+
+            y = tf.while_loop(lambda i, a: i < 3, body, (0, x), recompute=choice)[1]
+            (first,) = tf.gradients(y, [x])
+            (second,) = tf.gradients(first, [x])
+            sess.run(tf.global_variables_initializer())
+            results.append(sess.run([y, first, second]))
+    for other in results[1:]:
+        np.testing.assert_allclose(results[0], other)

@@ -95,6 +95,10 @@ class _Copies:
             node = self._source.nodes[end.node]
             if end in self._brought or node.name in self._copied:
                 pending.pop()
+            elif node.name not in self._source.live:
+                # a variable of an inner loop that nobody reads: what it starts with has gone
+                self._brought[end] = self._reader.placeholder(self._source.type_of(end))
+                pending.pop()
             elif not _is_repeatable(node):
                 self._brought[end] = self._work.brought(self._way, end)
                 pending.pop()
