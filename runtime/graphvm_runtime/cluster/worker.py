@@ -37,7 +37,6 @@ from graphvm_runtime.errors import (
     ResourceExhaustedError,
 )  # fmt: skip
 from graphvm_runtime.ir.graph import Graph, Node, source_text
-from graphvm_runtime.ops.logging import writes_file
 from graphvm_runtime.ops.registry import Effects
 from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Span, Trace
@@ -129,8 +128,7 @@ class Policy:
         if self.allowed is None:
             return
         for node in (n for nodes in bodies for n in nodes):
-            reaches = node.op.effects & Effects.HOST or writes_file(node.attrs)
-            if reaches and node.op.name not in self.allowed:
+            if node.effects & Effects.HOST and node.op.name not in self.allowed:
                 raise PermissionDeniedError(
                     f"this task does not run {node.op.name}, which reaches the machine it runs on",
                     node=node.signature(),

@@ -8,11 +8,6 @@ from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.ops.functional import REGIONS
 from graphvm_runtime.ops.registry import Effects
 
-# hands its input on, and leaves a trace all the same
-_TRACES = frozenset({"Print", "CountUpTo", "ResourceCountUpTo"})
-# lets go of what nobody can see
-_QUIET = frozenset({"TensorArrayCloseV3", "ControlTrigger", "NoOp"})
-
 
 class Traces:
     """Tells whether running a node leaves a trace, through the functions that it runs.
@@ -27,15 +22,14 @@ class Traces:
     def left_by(self, node: Node) -> bool:
         """Whether the node leaves a trace."""
         op = node.op
-        if not op.is_stateful or op.name in _QUIET or op.internal:
+        if not op.is_stateful or op.internal:
             return False
         if op.name in REGIONS:
             return any(self._left_in(ref.name) for ref in node.functions())
-        if op.effects & (Effects.READS | Effects.RANDOM):
+        effects = node.effects
+        if effects & (Effects.READS | Effects.RANDOM | Effects.QUIET):
             return False
-        if not node.outputs or op.is_blocking or op.name in _TRACES:
-            return True
-        if op.effects & Effects.HOST:
+        if not node.outputs or effects & (Effects.BLOCKING | Effects.TRACE | Effects.HOST):
             return True
         # an assignment to a reference; asking whether one is set takes nothing else
         return bool(op.inputs) and op.inputs[0].is_ref and len(op.inputs) > 1

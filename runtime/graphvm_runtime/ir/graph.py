@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ops.control_flow import MERGES, NEXTS, PRIMITIVES
-from graphvm_runtime.ops.registry import Attrs, AttrValue, FuncRef, OpDef
+from graphvm_runtime.ops.registry import Attrs, AttrValue, Effects, FuncRef, OpDef
 from graphvm_runtime.shapes import TensorType
 
 # The user's own line: a code object and an instruction offset (the line is worked out only when
@@ -97,6 +97,11 @@ class Node(NamedTuple):
         The op of parameters says that all of them stay, not that one does anything.
         """
         return self.op.is_stateful and self.op.name != "_Arg"
+
+    @property
+    def effects(self) -> Effects:
+        """What passes may not do with it."""
+        return self.op.effects_of(self.attrs)
 
     def functions(self) -> Iterator[FuncRef]:
         """Functions that its attributes name."""

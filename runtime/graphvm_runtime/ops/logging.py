@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphvm_runtime.ops.registry import (
+    HOST,
+    PURE,
     STATEFUL,
+    TRACE,
     Attrs,
+    Effects,
     ShapeContext,
     define,
     integer,
@@ -24,10 +28,9 @@ define("Assert", "condition: bool, data: *T ->",
        effects=STATEFUL)  # fmt: skip
 
 
-def writes_file(attrs: Attrs) -> bool:
-    """Whether a node with these attributes prints into a file of the machine that it runs on."""
-    stream: bytes = attrs.get("output_stream", b"")
-    return stream.startswith(FILE.encode())
+def _into_file(attrs: Attrs) -> Effects:
+    stream: bytes = attrs["output_stream"]
+    return HOST if stream.startswith(FILE.encode()) else PURE
 
 
 def _print_v2(ctx: ShapeContext) -> Sequence[Shape]:
@@ -39,7 +42,7 @@ def _print_v2(ctx: ShapeContext) -> Sequence[Shape]:
 define("Print", "input: T, data: *U -> output: T",
        {"T": types(), "U": type_list(), "message": text(b""), "first_n": integer(-1),
         "summarize": integer(3)},
-       shape=unchanged, effects=STATEFUL)  # fmt: skip
+       shape=unchanged, effects=TRACE)  # fmt: skip
 define("PrintV2", "input: string ->",
        {"output_stream": text(b"stderr"), "end": text(b"\n")}, shape=_print_v2, effects=STATEFUL,
-       constraints=["C1: the text is a scalar"])  # fmt: skip
+       effects_by=_into_file, constraints=["C1: the text is a scalar"])  # fmt: skip

@@ -45,6 +45,8 @@ class Effects(IntFlag):
     HOST = 4  # touches files, the network or the user's own code
     RANDOM = 8  # draws from a stream of the session
     READS = 16  # with STATEFUL: looks at state and leaves it as it is, so it may be left out
+    TRACE = 32  # with STATEFUL: leaves something to be seen, though it has outputs
+    QUIET = 64  # with STATEFUL: leaves nothing to be seen, though it has no outputs
 
 
 PURE = Effects.PURE
@@ -53,6 +55,8 @@ BLOCKING = Effects.STATEFUL | Effects.BLOCKING
 HOST = Effects.STATEFUL | Effects.HOST
 RANDOM = Effects.STATEFUL | Effects.RANDOM
 READS = Effects.STATEFUL | Effects.READS
+TRACE = Effects.STATEFUL | Effects.TRACE
+QUIET = Effects.STATEFUL | Effects.QUIET
 
 REQUIRED: Final = object()  # default of an attribute that must be given
 
@@ -186,6 +190,7 @@ class ShapeContext:
 
 ShapeFn: TypeAlias = Callable[[ShapeContext], Sequence[Shape]]
 ValueFn: TypeAlias = Callable[[ShapeContext], "Value | None"]
+EffectsFn: TypeAlias = Callable[[Attrs], Effects]
 HandleFn: TypeAlias = Callable[[ShapeContext, int], "TensorType | None"]
 
 
@@ -199,7 +204,8 @@ class OpDef:
         value: partial value of output 0; only small integer ops that shapes depend on have it.
         handle: type of what lies behind a resource or variant output: of a variable's value, of a
             list's elements.
-        effects: what passes may not do with it.
+        effects: what passes may not do with it, whatever its attributes.
+        effects_by: the effects that depend on its attributes; see `effects_of`.
         commutative: inputs may be swapped.
         forwards: output i is input i, unchanged; there are as many of both.
         internal: never written to files.
@@ -216,6 +222,7 @@ class OpDef:
     value: ValueFn | None = None
     handle: HandleFn | None = None
     effects: Effects = PURE
+    effects_by: EffectsFn | None = None
     commutative: bool = False
     forwards: bool = False
     internal: bool = False
@@ -229,6 +236,12 @@ class OpDef:
 
     def __repr__(self) -> str:
         return f"<OpDef {self.name}>"
+
+    def effects_of(self, attrs: Attrs) -> Effects:
+        """What passes may not do with a node of these attributes."""
+        if self.effects_by is None:
+            return self.effects
+        return self.effects | self.effects_by(attrs)
 
     def completed(self, groups: Sequence[Sequence[DType]], given: Attrs) -> Attrs:
         """All attributes of a node: those given, those that follow from input types, defaults.
@@ -368,6 +381,7 @@ def define(
     value: ValueFn | None = None,
     handle: HandleFn | None = None,
     effects: Effects = PURE,
+    effects_by: EffectsFn | None = None,
     commutative: bool = False,
     forwards: bool = False,
     constraints: Collection[str] = (),
@@ -384,7 +398,9 @@ def define(
         shape: the shape function.
         value: the value function, of small integer ops.
         handle: the type behind a resource or list output.
-        effects: what passes may not do with it.
+        effects: what passes may not do with it, whatever its attributes.
+        effects_by: `effects_by(attrs)` gives more effects; STATEFUL and BLOCKING do not depend on
+            attributes.
         commutative: whether inputs may be swapped.
         forwards: whether output i is input i, unchanged.
         constraints: numbered rules that the shape function checks.
@@ -412,6 +428,7 @@ def define(
             value=value,
             handle=handle,
             effects=effects,
+            effects_by=effects_by,
             commutative=commutative,
             forwards=forwards,
             internal=name.startswith("_"),

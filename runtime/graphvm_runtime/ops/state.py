@@ -8,6 +8,7 @@ from graphvm_runtime.dtypes import INDICES, NUMBERS, QUANTIZED, int32, int64
 from graphvm_runtime.errors import DTypeError, ShapeError
 from graphvm_runtime.ops.registry import (
     STATEFUL,
+    TRACE,
     ShapeContext,
     Value,
     boolean,
@@ -129,9 +130,9 @@ define("VariableShape", "input: resource -> output: out_type",
        {"out_type": types(*INDICES, default=int32)}, shape=_shape_of_held, value=_shape_value,
        effects=STATEFUL)  # fmt: skip
 define("CountUpTo", "ref: ref T -> output: T", {"limit": integer(), "T": COUNTER},
-       shape=_counted, effects=STATEFUL, constraints=[ONE])  # fmt: skip
+       shape=_counted, effects=TRACE, constraints=[ONE])  # fmt: skip
 define("ResourceCountUpTo", "resource: resource -> output: T",
-       {"limit": integer(), "T": COUNTER}, shape=_held_count, effects=STATEFUL,
+       {"limit": integer(), "T": COUNTER}, shape=_held_count, effects=TRACE,
        constraints=[ONE, _HELD])  # fmt: skip
 
 __all__ = ["held_behind", "named_type", "nothing"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphvm_runtime.ops.registry import (
+    QUIET,
     STATEFUL,
     ShapeContext,
     ShapeFn,
@@ -130,4 +131,4 @@ define("TensorArraySplitV3",
        {"T": T}, shape=_flow(3, vector=2), effects=STATEFUL, constraints=_SCALARS)  # fmt: skip
 define("TensorArraySizeV3", "handle: resource, flow_in: float32 -> size: int32", shape=_size,
        effects=STATEFUL, constraints=_SCALARS)  # fmt: skip
-define("TensorArrayCloseV3", "handle: resource ->", shape=nothing, effects=STATEFUL)
+define("TensorArrayCloseV3", "handle: resource ->", shape=nothing, effects=QUIET)
