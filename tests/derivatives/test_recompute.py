@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -181,11 +182,12 @@ def test_what_an_inner_loop_takes_and_nobody_reads_may_go(kind: str, inner: str)
             w, x = tf.Variable(0.6, dtype=tf.float64), tf.constant(0.5, tf.float64)
 
             def body(i: Any, a: Any, w: Any = w) -> Any:
-                idle = {
+                makers: dict[str, Callable[[], Any]] = {
                     "variable": lambda: tf.sin(w),
                     "random": lambda: tf.random_uniform([], seed=1, dtype=tf.float64),
                     "branch": lambda: tf.cond(a > 0.0, lambda: w * 2.0, lambda: w + a),
-                }[kind]()
+                }
+                idle = makers[kind]()
                 _, b, _ = tf.while_loop(
                     lambda j, b, idle: j < 2,
                     lambda j, b, idle: (j + 1, tf.sin(b), idle),

@@ -62,7 +62,7 @@ def test_a_sound_graph_passes() -> None:
         ("f(a) -> (r=n:0)", "f(a) -> (r=n:0) after (q)", "V10: its result or control output q"),
         ("Tout=(f32)", "Tout=(f64)", "V11: then_branch gives \\(float32\\), not \\(float64\\)|V7"),
         ("cond=@t", "cond=@f2", "V9"),
-        ("body=@f", "body=@t", "V11: body gives \\(bool\\), not \\(float32\\)"),
+        ("body=@f", "body=@t", "V11: body 't' gives \\(bool\\), not \\(float32\\)"),
         ("Tin=(f32)", "Tin=()", "V5"),
         (": f32[2]\n%i", ": f32[3]\n%i", "V12: output 0 is f32\\[3\\], f32\\[2\\] follows"),
     ],

@@ -25,6 +25,7 @@ from graphvm_runtime.compiler.passes.materialise import Materialise
 from graphvm_runtime.compiler.passes.nonstrict import NonStrict
 from graphvm_runtime.compiler.passes.prune import Prune
 from graphvm_runtime.compiler.passes.raise_ import RaiseControlFlow
+from graphvm_runtime.compiler.passes.signatures import Signatures
 from graphvm_runtime.compiler.passes.simplify import Simplify
 from graphvm_runtime.compiler.passes.streams import NameStreams
 from graphvm_runtime.compiler.request import Request
@@ -50,7 +51,7 @@ class Pass(Protocol):
 Hook = Callable[[int, str, Graph], None]
 
 ALWAYS: tuple[Pass, ...] = (
-    CutFeeds(), Counted(),
+    CutFeeds(), Signatures(), Counted(),
     NameStreams(), Infer(), Dereference(), RaiseControlFlow(), Materialise(), NonStrict(),
 )  # fmt: skip
 OPTIMISING: tuple[Pass, ...] = (

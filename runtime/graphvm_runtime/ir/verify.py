@@ -24,10 +24,9 @@ import numpy as np
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import GraphError, GraphvmError
 from graphvm_runtime.ir.attrs import UnreadableTensor
-from graphvm_runtime.ir.bodies import body_keys, body_ref
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, is_back_edge
 from graphvm_runtime.ir.infer import Resolution, infer
-from graphvm_runtime.ops.functional import BRANCHES, CALLS, LOOPS
+from graphvm_runtime.ir.signatures import mismatches
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.shapes import is_compatible
 
@@ -126,7 +125,7 @@ def _content(
     if missing:
         yield f"V9: the library has no function {', '.join(missing)}"
         return
-    yield from _calls(node, library)
+    yield from (f"V11: {fault}" for fault in mismatches(node, library))
     try:
         inferred = infer(node.op, types, node.attrs, resolution.of(node.inputs))
     except GraphvmError as error:
@@ -135,29 +134,6 @@ def _content(
     for index, (mine, theirs) in enumerate(zip(node.outputs, inferred, strict=True)):
         if not is_compatible(mine.shape, theirs.shape):
             yield f"V12: output {index} is {mine}, {theirs} follows from the inputs"
-
-
-def _calls(node: Node, library: Mapping[str, Function]) -> Iterator[str]:
-    attrs, name = node.attrs, node.op.name
-    signatures: list[tuple[str, Sequence[DType], Sequence[DType] | None]] = []
-    if name in BRANCHES:
-        signatures = [(b, attrs["Tin"], attrs["Tout"]) for b in body_keys(node)]
-    elif name in LOOPS:
-        signatures = [("body", attrs["T"], attrs["T"]), ("cond", attrs["T"], None)]
-    elif name in CALLS:
-        signatures = [("f", attrs["Tin"], attrs["Tout"])]
-    for attr, takes, gives in signatures:
-        function = library[body_ref(node, attr).name]
-        for what, types, wants in (
-            ("takes", function.param_types, takes),
-            ("gives", function.result_types, gives),
-        ):
-            if wants is None:
-                if len(types) != 1:
-                    yield f"V11: {attr} {what} {len(types)} values, one is needed"
-            elif [t.dtype.base for t in types] != [d.base for d in wants]:
-                shown = ", ".join(t.dtype.name for t in types)
-                yield f"V11: {attr} {what} ({shown}), not ({', '.join(d.name for d in wants)})"
 
 
 def _signature(function: Function) -> Iterator[str]:
