@@ -9,6 +9,7 @@ import numpy as np
 
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import InvalidArgumentError
+from graphvm_runtime.held import Held
 from graphvm_runtime.lists import zeros_of
 from graphvm_runtime.shapes import Shape, is_compatible, shape_text
 
@@ -25,7 +26,7 @@ class _Place:
         self.read = False
 
 
-class TensorArray:
+class TensorArray(Held):
     """An array of one step. Elements are written once, except of arrays of gradients, which add.
 
     Args:
@@ -40,6 +41,8 @@ class TensorArray:
 
     Source: TF op `TensorArrayV3`.
     """
+
+    kind = "a tensor array"
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from graphvm_runtime.errors import (
     InvalidArgumentError,
     OutOfRangeError,
 )
+from graphvm_runtime.held import Held
 from graphvm_runtime.resources import Step
 from graphvm_runtime.shapes import TensorType
 
@@ -44,13 +45,15 @@ class _Taker:
         self.done(value, error)
 
 
-class Barrier:
+class Barrier(Held):
     """A barrier. Thread-safe; who waits holds no thread. Source: TF op `Barrier`.
 
     Args:
         name: of the resource.
         types: element type and whole shape of each component.
     """
+
+    kind = "a barrier"
 
     def __init__(self, name: str, types: tuple[TensorType, ...]) -> None:
         self.name = name

@@ -18,9 +18,9 @@ from graphvm_runtime.errors import (
     InvalidArgumentError,
     OutOfRangeError,
 )
+from graphvm_runtime.held import Variant
 from graphvm_runtime.resources import Step
 from graphvm_runtime.shapes import TensorType, is_compatible
-from graphvm_runtime.variants import Held
 
 Element: TypeAlias = "tuple[Any, ...]"
 Source: TypeAlias = "Callable[[Step], Element | None]"
@@ -38,7 +38,7 @@ class Run(Protocol):
         """Its results."""
 
 
-class Dataset(Held):
+class Dataset(Variant):
     """A sequence of elements that can be gone through any number of times.
 
     Args:

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphvm_runtime.datasets import Dataset, Element, check_types, dataset_of
 from graphvm_runtime.errors import FailedPreconditionError, GraphvmError, OutOfRangeError
+from graphvm_runtime.held import Held
 from graphvm_runtime.resources import Step
 from graphvm_runtime.shapes import TensorType
 
@@ -18,7 +19,7 @@ from graphvm_runtime.shapes import TensorType
 Done: TypeAlias = "Callable[[Element | None, Exception | None], None]"
 
 
-class Iterator:
+class Iterator(Held):
     """Where a session stands in a dataset. Thread-safe. Source: TF op `IteratorV2`.
 
     Args:
@@ -26,6 +27,8 @@ class Iterator:
         name: of the resource.
         types: of the components; none at all where any will do.
     """
+
+    kind = "an iterator"
 
     def __init__(self, container: str, name: str, types: tuple[TensorType, ...]) -> None:
         self.container = container

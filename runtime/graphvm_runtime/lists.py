@@ -11,8 +11,8 @@ import numpy as np
 
 from graphvm_runtime.dtypes import Array, DType, resource, string, variant
 from graphvm_runtime.errors import InvalidArgumentError, ShapeError
+from graphvm_runtime.held import Variant
 from graphvm_runtime.shapes import Shape, is_compatible, merged, shape_text
-from graphvm_runtime.variants import Held
 
 Element: TypeAlias = Any  # an array, a NumPy scalar, or a list where the lists are nested
 
@@ -50,7 +50,7 @@ class _Cells:
         self.lock = lock  # one for all that were ever one list
 
 
-class TensorList(Held):
+class TensorList(Variant):
     """A list that never changes; `pushed`, `popped` and `replaced` give new versions.
 
     The versions of a list share one Python list, which is as the newest has it, and a journal of

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import InvalidArgumentError
+from graphvm_runtime.held import Variant
 from graphvm_runtime.lists import Element, TensorList, zeros_of
-from graphvm_runtime.variants import Held
 
 
-class Optional(Held):
+class Optional(Variant):
     """Some tensors, or none, as one value; it never changes.
 
     Args:

@@ -18,6 +18,7 @@ from graphvm_runtime.errors import (
     NotFoundError,
     OutOfRangeError,
 )
+from graphvm_runtime.held import Held
 from graphvm_runtime.shapes import TensorType
 
 R = TypeVar("R")
@@ -68,7 +69,7 @@ class Cancellation:
             self._callbacks.pop(key, None)
 
 
-class Variable:
+class Variable(Held):
     """A mutable tensor.
 
     Attributes:
@@ -81,6 +82,8 @@ class Variable:
     """
 
     __slots__ = ("busy", "is_reference", "lock", "name", "type", "value")
+
+    kind = "a variable"
 
     def __init__(self, name: str, type_: TensorType, is_reference: bool = False) -> None:
         self.name = name
@@ -272,12 +275,14 @@ def wait_for(
     return box[0]
 
 
-class Queue:
+class Queue(Held):
     """A bounded first-in first-out queue of tuples of arrays.
 
     Requests that cannot be served wait in line and are served in order; none of them holds a
     thread. Source: TF op `FIFOQueueV2`.
     """
+
+    kind = "a queue"
 
     def __init__(self, name: str, types: tuple[TensorType, ...], capacity: int) -> None:
         self.name = name
@@ -413,8 +418,10 @@ class _Request:
         return lambda: self.finish(None, error)
 
 
-class Stack:
+class Stack(Held):
     """A stack of one step. Source: TF op `StackV2`."""
+
+    kind = "a stack"
 
     def __init__(self, name: str, dtype: DType, limit: int) -> None:
         self.name = name

@@ -68,7 +68,7 @@ def _take(node: Node) -> Kernel:
         raise InvalidArgumentError("a barrier takes no time limit", do="give one to the run")
 
     def start(step: Step, done: Done, barrier: Barrier, count: Any) -> None:
-        if tuple(t.dtype for t in barrier.types) != dtypes:
+        if tuple(t.dtype for t in Barrier.of(barrier).types) != dtypes:
             raise InvalidArgumentError(
                 f"barrier {barrier.name!r} holds {', '.join(map(str, barrier.types))}, not "
                 f"{', '.join(map(str, dtypes))}"
@@ -86,7 +86,7 @@ def _take(node: Node) -> Kernel:
 @kernel("_BarrierClose")
 def _close(node: Node) -> Callable[..., Any]:
     cancel: bool = node.attrs["cancel_pending_enqueues"]
-    return lambda barrier: barrier.close(cancel)
+    return lambda barrier: Barrier.of(barrier).close(cancel)
 
 
 plain("_BarrierReadySize", lambda barrier: np.int32(barrier.ready_size()))

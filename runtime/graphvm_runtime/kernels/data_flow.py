@@ -74,7 +74,7 @@ def _dequeue(node: Node) -> Kernel:
     dtypes = tuple(node.attrs["component_types"])
 
     def start(step: Step, done: Done, queue: Queue) -> None:
-        if tuple(t.dtype for t in queue.types) != dtypes:
+        if tuple(t.dtype for t in Queue.of(queue).types) != dtypes:
             raise InvalidArgumentError(
                 f"queue {queue.name!r} holds {', '.join(map(str, queue.types))}, not "
                 f"{', '.join(map(str, dtypes))}"
@@ -98,7 +98,7 @@ def _dequeue(node: Node) -> Kernel:
 @kernel("QueueCloseV2")
 def _close(node: Node) -> Callable[..., Any]:
     cancel: bool = node.attrs["cancel_pending_enqueues"]
-    return lambda queue: queue.close(cancel)
+    return lambda queue: Queue.of(queue).close(cancel)
 
 
 plain("QueueSizeV2", lambda queue: np.int32(queue.size()))

@@ -56,7 +56,7 @@ def _read(node: Node) -> Kernel:
 
 
 # values that are read are never written to, so there is no copying to turn off
-plain("DisableCopyOnRead", lambda variable: None)
+plain("DisableCopyOnRead", Variable.of)
 
 
 def kept(value: Any) -> Any:

@@ -13,6 +13,7 @@ from graphvm_runtime.errors import (
     ResourceExhaustedError,
     class_of_code,
 )  # fmt: skip
+from graphvm_runtime.held import Held
 from graphvm_runtime.ir.graph import Node, source_text
 
 
@@ -38,6 +39,11 @@ def located(error: Exception, node: Node | None) -> GraphvmError:
             )
         elif isinstance(error, MemoryError):
             found = ResourceExhaustedError(f"out of memory ({text})")
+        elif isinstance(error, AttributeError) and isinstance(error.obj, Held):
+            # kernels take it as given that a handle is of the kind that they need
+            found = InvalidArgumentError(
+                f"an input is {error.obj.kind}, another kind than the op takes: {error.obj!r}"
+            )
         elif isinstance(error, ValueError | TypeError | IndexError | OverflowError):
             found = InvalidArgumentError(text)
         else:
