@@ -32,10 +32,14 @@ _NAMES = {
     ),
     "graphvm.lints": "lint",
     "graphvm.ops.array": (
-        "broadcast_to concat constant expand_dims fill gather identity identity_n "
-        "invert_permutation newaxis ones ones_like pad placeholder placeholder_with_default "
-        "rank reshape reverse reverse_sequence shape shape_n size slice split squeeze stack "
-        "stop_gradient strided_slice tile transpose unstack where where_v2 zeros zeros_like"
+        "boolean_mask broadcast_to concat constant expand_dims eye fill gather gather_nd "
+        "identity identity_n invert_permutation newaxis one_hot ones ones_like pad placeholder "
+        "placeholder_with_default rank reshape reverse reverse_sequence scatter_nd "
+        "sequence_mask shape shape_n size slice split squeeze stack stop_gradient strided_slice "
+        "tile transpose unstack where where_v2 zeros zeros_like"
+    ),
+    "graphvm.ops.clipping": (
+        "clip_by_average_norm clip_by_global_norm clip_by_norm clip_by_value global_norm"
     ),
     "graphvm.ops.control_flow": (
         "case cond foldl foldr group map_fn no_op scan switch_case tuple while_loop"
@@ -47,12 +51,13 @@ _NAMES = {
     ),
     "graphvm.ops.logging": "Assert Print print",
     "graphvm.ops.math": (
-        "abs accumulate_n add add_n argmax cast ceil conj cos cumprod div div_no_nan divide "
-        "equal exp expm1 floor floor_div floordiv floormod greater greater_equal less "
-        "less_equal log log1p logical_and logical_not logical_or logical_xor matmul maximum "
-        "minimum mod multiply negative not_equal pow range realdiv reciprocal reduce_all "
-        "reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum rint round rsqrt "
-        "sign sin sqrt square squared_difference subtract to_bfloat16 to_double to_float "
+        "abs accumulate_n add add_n argmax argmin cast ceil conj cos cumprod cumsum div "
+        "div_no_nan divide equal exp expm1 floor floor_div floordiv floormod greater "
+        "greater_equal is_finite is_inf is_nan less less_equal linspace=lin_space linspace log "
+        "log1p logical_and logical_not logical_or logical_xor matmul maximum minimum mod "
+        "multiply negative not_equal pow range realdiv reciprocal reduce_all reduce_any "
+        "reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum rint round "
+        "rsqrt sign sin sqrt square squared_difference subtract to_bfloat16 to_double to_float "
         "to_int32 to_int64 truediv unsorted_segment_sum"
     ),
     "graphvm.ops.nn": "sigmoid tanh",

@@ -1,5 +1,7 @@
 """Linear algebra, under the names that `tf.linalg` has."""
 
+from graphvm.ops.array import eye
+from graphvm.ops.clipping import global_norm
 from graphvm.ops.linalg import cholesky
 from graphvm.ops.linalg import matrix_determinant as det
 from graphvm.ops.linalg import matrix_diag as diag
@@ -9,4 +11,7 @@ from graphvm.ops.linalg import matrix_set_diag as set_diag
 from graphvm.ops.linalg import matrix_solve as solve
 from graphvm.ops.math import matmul
 
-__all__ = ["cholesky", "det", "diag", "diag_part", "inv", "matmul", "set_diag", "solve"]
+__all__ = [
+    "cholesky", "det", "diag", "diag_part", "eye", "global_norm", "inv", "matmul", "set_diag",
+    "solve",
+]  # fmt: skip

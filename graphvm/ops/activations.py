@@ -1,4 +1,4 @@
-"""Rectifiers with a slope, a limit or an exponential below zero."""
+"""Rectifiers with a slope, a limit or an exponential below zero; softened ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from graphvm.ops.array import concat
 from graphvm.ops.math import cast
 from graphvm_runtime import dtypes
 
-__all__ = ["crelu", "elu", "leaky_relu", "relu6", "selu"]
+__all__ = ["crelu", "elu", "leaky_relu", "relu6", "selu", "softplus", "softsign"]
 
 
 def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor:
@@ -105,3 +105,39 @@ def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tens
         x = convert_to_tensor(features, name="features")
         both = concat([x, output("Neg", (x,))], axis, scope.rstrip("/"))
         return output("Relu", (both,))
+
+
+def softplus(features: TensorLike, name: str | None = None) -> Tensor:
+    """log(1 + exp(x)) of each element, without overflow.
+
+    Args:
+        features: floating, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape.
+
+    Raises:
+        DTypeError: the element type is not floating.
+
+    Source: TF op `Softplus`.
+    """
+    return output("Softplus", (features,), None, name)
+
+
+def softsign(features: TensorLike, name: str | None = None) -> Tensor:
+    """X / (1 + abs(x)) of each element.
+
+    Args:
+        features: floating, any shape.
+        name: name of the operation.
+
+    Returns:
+        Same element type and shape.
+
+    Raises:
+        DTypeError: the element type is not floating.
+
+    Source: TF op `Softsign`.
+    """
+    return output("Softsign", (features,), None, name)

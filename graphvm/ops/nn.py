@@ -13,6 +13,8 @@ from graphvm.ops.activations import (
     leaky_relu,
     relu6,
     selu,
+    softplus,
+    softsign,
 )
 from graphvm.ops.arguments import either
 from graphvm.ops.array import reshape, shape, stop_gradient, subscript, transpose, where_v2
@@ -26,6 +28,12 @@ from graphvm.ops.conv import (
     separable_conv2d,
 )
 from graphvm.ops.dropout import dropout
+from graphvm.ops.embedding import embedding_lookup
+from graphvm.ops.layers import (
+    sigmoid_cross_entropy_with_logits,
+    top_k,
+    xw_plus_b,
+)
 from graphvm.ops.math import cast, equal, range, sigmoid, tanh
 from graphvm.ops.pool import avg_pool, avg_pool2d, max_pool, max_pool2d
 from graphvm.source import here
@@ -36,10 +44,11 @@ from graphvm_runtime.shapes import is_compatible, normalized_axis, shape_text
 __all__ = [
     "avg_pool", "avg_pool2d", "bias_add", "conv2d", "conv2d_backprop_filter",
     "conv2d_backprop_input", "conv2d_transpose", "crelu", "depthwise_conv2d",
-    "depthwise_conv2d_native", "dropout", "elu", "l2_loss", "leaky_relu", "log_softmax", "max_pool",
-    "max_pool2d", "relu", "relu6", "selu", "separable_conv2d", "sigmoid", "softmax",
-    "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2",
-    "sparse_softmax_cross_entropy_with_logits", "tanh",
+    "depthwise_conv2d_native", "dropout", "elu", "embedding_lookup", "l2_loss", "leaky_relu",
+    "log_softmax", "max_pool", "max_pool2d", "relu", "relu6", "selu", "separable_conv2d",
+    "sigmoid", "sigmoid_cross_entropy_with_logits", "softmax",
+    "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2", "softplus",
+    "softsign", "sparse_softmax_cross_entropy_with_logits", "tanh", "top_k", "xw_plus_b",
 ]  # fmt: skip
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from graphvm.graph import Tensor
-from graphvm.rules.nodes import mul, node, select, zeros_like
+from graphvm.rules.nodes import add, constant, mul, neg, node, select, zeros_like
 from graphvm.rules.registry import Elementwise, Rule, Site
 
 
@@ -40,6 +40,30 @@ def _exponential_grad(grad: str) -> Rule:
     )
 
 
+def _softplus_grad_by_features(site: Site, g: Tensor) -> Tensor:
+    """`g` times the derivative of `gradients * sigmoid(x)` by `x`."""
+    gradients, x = site.inputs
+    both = add([node("Exp", (neg(x),)), constant(2, x), node("Exp", (x,))])
+    return node("RealDiv", (mul(g, gradients), both))
+
+
+def _softsign_grad_by_features(site: Site, g: Tensor) -> Tensor:
+    """`g` times the derivative of `gradients / (1 + |x|) ** 2` by `x`."""
+    gradients, x = site.inputs
+    size = node("AddV2", (node("Abs", (x,)), constant(1, x)))
+    slope = mul(constant(-2, x), node("Sign", (x,)))
+    return node("RealDiv", (mul(mul(g, gradients), slope), mul(size, mul(size, size))))
+
+
+def _softened_grad(op: str, by_features: Callable[[Site, Tensor], Tensor]) -> Rule:
+    """The rule of the gradient of a softened activation."""
+    return Elementwise(
+        lambda s: node(op, (_ones(s.inputs[1]), s.inputs[1])),
+        lambda s: by_features(s, _ones(s.inputs[1])),
+        reverse=lambda s, g: (node(op, (g, s.inputs[1])), by_features(s, g)),
+    )
+
+
 TABLE: Mapping[str, Rule] = {
     "LeakyRelu": _activation("LeakyReluGrad", of_output=False),
     "LeakyReluGrad": Elementwise(
@@ -60,4 +84,8 @@ TABLE: Mapping[str, Rule] = {
     "EluGrad": _exponential_grad("EluGrad"),
     "Selu": _activation("SeluGrad", of_output=True),
     "SeluGrad": _exponential_grad("SeluGrad"),
+    "Softplus": _activation("SoftplusGrad", of_output=False),
+    "SoftplusGrad": _softened_grad("SoftplusGrad", _softplus_grad_by_features),
+    "Softsign": _activation("SoftsignGrad", of_output=False),
+    "SoftsignGrad": _softened_grad("SoftsignGrad", _softsign_grad_by_features),
 }

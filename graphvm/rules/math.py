@@ -54,6 +54,15 @@ def _squared_difference(site: Site, g: Tensor) -> Sequence[Tensor | None]:
     return change if x else None, neg(change) if y else None
 
 
+def _clipped(site: Site, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The cotangent goes to a bound where that is what comes out, to `t` elsewhere."""
+    x, least, most = site.inputs
+    below, above = node("Less", (x, least)), node("Greater", (x, most))
+    zero = zeros_like(x)
+    inside = select(node("LogicalOr", (below, above)), zero, g)
+    return inside, select(below, g, zero), select(above, g, zero)
+
+
 # -- sums ------------------------------------------------------------------------------------
 
 
@@ -336,6 +345,9 @@ TABLE: Mapping[str, Rule] = {
         reverse=_sigmoid_grad,
     ),
     "Maximum": _choice("GreaterEqual"),
+    "ClipByValue": Elementwise(
+        *(lambda s, i=i: _clipped(s, constant(1, _x(s)))[i] for i in range(3)), reverse=_clipped
+    ),
     "Minimum": _choice("LessEqual"),
     "Cast": Linear(_cast, apply=_apply_cast),
     "Less": _LOGIC,
@@ -347,8 +359,12 @@ TABLE: Mapping[str, Rule] = {
     "LogicalAnd": _LOGIC,
     "LogicalOr": _LOGIC,
     "LogicalNot": _LOGIC,
+    "IsNan": _LOGIC,
+    "IsInf": _LOGIC,
+    "IsFinite": _LOGIC,
     "All": _LOGIC,
     "Any": _LOGIC,
     "ArgMax": NotDifferentiable("gives integers"),
+    "ArgMin": NotDifferentiable("gives integers"),
     "Range": NotDifferentiable("its length depends on its inputs; as in TensorFlow"),
 }

@@ -21,7 +21,7 @@ from graphvm.rules.nodes import (
     sub,
     total,
 )
-from graphvm.rules.registry import Cotangents, Linear, Reverse, Rule, Site
+from graphvm.rules.registry import Cotangents, Linear, NotDifferentiable, Reverse, Rule, Site
 from graphvm_runtime.dtypes import bool_, int32
 from graphvm_runtime.shapes import is_known, size_of
 
@@ -139,32 +139,17 @@ def _cumprod(site: Site, g: Tensor) -> Cotangents:
     attrs = {k: site.node.attrs[k] for k in ("exclusive", "reverse")}
     products = node("Cumprod", (x, site.inputs[1]), attrs)
     weighted = mul(conj(products), g)
-    sums = _running_sum(weighted, site.inputs[1], attrs["exclusive"], not attrs["reverse"])
-    return node("DivNoNan", (sums, conj(x))), None
+    return node("DivNoNan", (_running_sum(site, weighted), conj(x))), None
 
 
-def _running_sum(x: Tensor, axis: Tensor, exclusive: bool, reverse: bool) -> Tensor:
-    """Sums of all before along an axis, as a product with a triangle of ones."""
-    shape = shape_of(x)
-    at = node("FloorMod", (cast(axis, int32), node("Size", (shape,))))
-    begin = reshape(at, integers([1]))
-    end = node("AddV2", (begin, integers(1)))
+def _cumsum(site: Site, g: Tensor) -> Cotangents:
+    return _running_sum(site, g), None
 
-    def product(start: Tensor, size: Tensor) -> Tensor:
-        return node("Prod", (node("Slice", (shape, start, size)), integers(0)))
 
-    length = product(begin, integers([1]))
-    parts = [product(integers([0]), begin), length, product(end, integers([-1]))]
-    place = node("Range", (integers(0), length, integers(1)))
-    column = node("ExpandDims", (place, integers(1)))
-    op = (
-        ("Less" if exclusive else "LessEqual")
-        if not reverse
-        else ("Greater" if exclusive else "GreaterEqual")
-    )
-    triangle = cast(node(op, (place, column)), x.type.dtype)
-    summed = node("BatchMatMulV2", (triangle, reshape(x, node("Pack", (parts,)))))
-    return reshape(summed, shape)
+def _running_sum(site: Site, x: Tensor) -> Tensor:
+    """Sums that run the other way round than the op does."""
+    attrs = {"exclusive": site.node.attrs["exclusive"], "reverse": not site.node.attrs["reverse"]}
+    return node("Cumsum", (x, site.inputs[1]), attrs)
 
 
 TABLE: Mapping[str, Rule] = {
@@ -174,4 +159,6 @@ TABLE: Mapping[str, Rule] = {
     "Min": Reverse(_extreme),
     "Prod": Reverse(_prod),
     "Cumprod": Reverse(_cumprod),
+    "Cumsum": Linear(_cumsum, [0]),
+    "LinSpace": NotDifferentiable("declared to be constant"),
 }

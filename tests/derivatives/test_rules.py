@@ -94,8 +94,9 @@ CASES = [
         for axes, keep in AXES
     ),
     *(
-        Case("Cumprod", (positive(2, 3), np.array(axis, I32)), {"exclusive": e, "reverse": r})
-        for axis in (0, -1) for e in (False, True) for r in (False, True)
+        Case(op, (positive(2, 3), np.array(axis, I32)), {"exclusive": e, "reverse": r})
+        for op in ("Cumprod", "Cumsum") for axis in (0, -1)
+        for e in (False, True) for r in (False, True)
     ),
     Case("Cast", (real(3),), {"DstT": dtypes.float64}),
     Case("AddN", ((real(2), real(2), real(2)),)),
@@ -164,12 +165,25 @@ CASES = [
     Case("BiasAddGrad", (real(2, 4, 3),)),
     Case("BiasAddGrad", (real(2, 3, 2, 1),), {"data_format": b"NCHW"}),
     *(
-        Case(op, (real(2, 3, low=-3.0, high=7.0),)) for op in ("LeakyRelu", "Relu6", "Elu", "Selu")
+        Case(op, (real(2, 3, low=-3.0, high=7.0),))
+        for op in ("LeakyRelu", "Relu6", "Elu", "Selu", "Softplus", "Softsign")
     ),
     *(
         Case(op, (real(2, 3), apart(2, 3) * 8 - 7))
-        for op in ("LeakyReluGrad", "Relu6Grad", "EluGrad", "SeluGrad")
+        for op in ("LeakyReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "SoftplusGrad",
+                   "SoftsignGrad")
     ),
+    Case("ClipByValue", (real(3, 4), np.float64(-0.4), np.float64(0.6))),
+    Case("ClipByValue", (real(3, 4), real(3, 4), np.float64(0.9))),
+    Case("GatherNd", (real(4, 2), np.array([[3], [0], [3]], I32))),
+    Case("GatherNd", (real(4, 2, 3), np.array([[[3, 1]], [[3, 1]]], np.int64))),
+    Case("GatherNd", (real(4, 2), np.array([[3], [9]], I32)), {"bad_indices_policy": b"IGNORE"}),
+    Case("GatherNd", (real(4, 2), np.zeros((2, 0), I32))),
+    Case("ScatterNd", (np.array([[3], [0], [3]], I32), real(3, 2), np.array([4, 2], I32))),
+    Case("ScatterNd", (np.array([[3], [9]], I32), real(2, 2), np.array([4, 2], I32)),
+         {"bad_indices_policy": b"IGNORE"}),
+    Case("TopKV2", (apart(2, 2, 4), np.array(3, I32)), outputs=(0, 1)),
+    Case("TopKV2", (apart(5), np.array(2, I32)), outputs=(0, 1)),
     *(
         Case("RaggedGather", (splits, real(6, 2), np.array(index, I32)),
              {"OUTPUT_RAGGED_RANK": deep}, outputs=(deep, deep + 1))

@@ -8,8 +8,9 @@ from graphvm_runtime.dtypes import variant
 from graphvm_runtime.errors import DTypeError
 
 __all__ = [
-    "abs", "ceil", "conj", "cos", "exp", "expm1", "floor", "log", "log1p", "negative",
-    "reciprocal", "rint", "round", "rsqrt", "sigmoid", "sign", "sin", "sqrt", "square", "tanh",
+    "abs", "ceil", "conj", "cos", "exp", "expm1", "floor", "is_finite", "is_inf", "is_nan",
+    "log", "log1p", "negative", "reciprocal", "rint", "round", "rsqrt", "sigmoid", "sign",
+    "sin", "sqrt", "square", "tanh",
 ]  # fmt: skip
 
 
@@ -374,3 +375,57 @@ def round(x: TensorLike, name: str | None = None) -> Tensor:
     """
     tensor = convert_to_tensor(x, name="x")
     return tensor if tensor.dtype.is_integer else output("Round", (tensor,), None, name)
+
+
+def is_finite(x: TensorLike, name: str | None = None) -> Tensor:
+    """Whether an element is a finite number.
+
+    Args:
+        x: floating, any shape.
+        name: name of the operation.
+
+    Returns:
+        bool, same shape.
+
+    Raises:
+        DTypeError: the element type is not floating.
+
+    Source: TF op `IsFinite`.
+    """
+    return output("IsFinite", (x,), None, name)
+
+
+def is_inf(x: TensorLike, name: str | None = None) -> Tensor:
+    """Whether an element is infinite, of either sign.
+
+    Args:
+        x: floating, any shape.
+        name: name of the operation.
+
+    Returns:
+        bool, same shape.
+
+    Raises:
+        DTypeError: the element type is not floating.
+
+    Source: TF op `IsInf`.
+    """
+    return output("IsInf", (x,), None, name)
+
+
+def is_nan(x: TensorLike, name: str | None = None) -> Tensor:
+    """Whether an element is NaN.
+
+    Args:
+        x: floating, any shape.
+        name: name of the operation.
+
+    Returns:
+        bool, same shape.
+
+    Raises:
+        DTypeError: the element type is not floating.
+
+    Source: TF op `IsNan`.
+    """
+    return output("IsNan", (x,), None, name)

@@ -17,8 +17,8 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype
 
 __all__ = [
-    "accumulate_n", "add_n", "cast", "matmul", "range", "to_bfloat16", "to_double", "to_float",
-    "to_int32", "to_int64", "unsorted_segment_sum",
+    "accumulate_n", "add_n", "cast", "linspace", "matmul", "range", "to_bfloat16", "to_double",
+    "to_float", "to_int32", "to_int64", "unsorted_segment_sum",
 ]  # fmt: skip
 
 _range = range  # Python's own
@@ -286,6 +286,29 @@ def range(
             for k, v in given.items()
         ]
         return output("Range", tensors, None, scope)
+
+
+def linspace(
+    start: TensorLike, stop: TensorLike, num: TensorLike, name: str | None = None
+) -> Tensor:
+    """Evenly spaced numbers from `start` to `stop`, both included.
+
+    Args:
+        start: floating scalar.
+        stop: scalar of the same element type.
+        num: scalar integer, how many; 1 gives `start` alone.
+        name: name of the operation.
+
+    Returns:
+        Vector of `num` elements.
+
+    Raises:
+        DTypeError: the element type is not floating.
+        ShapeError: an argument is no scalar, or `num` is less than 1.
+
+    Source: TF op `LinSpace`.
+    """
+    return output("LinSpace", (start, stop, num), None, name)
 
 
 def _number_type(value: TensorLike) -> dtypes.DType | None:

@@ -1,4 +1,4 @@
-"""Kernels of rectifiers with a slope, a limit or an exponential below zero."""
+"""Kernels of rectifiers with a slope, a limit or an exponential below zero; softened ones."""
 
 from __future__ import annotations
 
@@ -92,3 +92,25 @@ def _selu_grad(node: Node) -> Callable[..., Any]:
         return np.where(y < 0, below, g * _of_type(SELU_SCALE, g))
 
     return widened(_same(call), node.attrs["T"].numpy)
+
+
+@kernel("Softplus")
+def _softplus(node: Node) -> Callable[..., Any]:
+    return widened(lambda x: np.logaddexp(x, _of_type(0, x)), node.attrs["T"].numpy)
+
+
+@kernel("SoftplusGrad")
+def _softplus_grad(node: Node) -> Callable[..., Any]:
+    return widened(_same(lambda g, x: g / (np.exp(-x) + _of_type(1, x))), node.attrs["T"].numpy)
+
+
+@kernel("Softsign")
+def _softsign(node: Node) -> Callable[..., Any]:
+    return widened(lambda x: x / (_of_type(1, x) + np.absolute(x)), node.attrs["T"].numpy)
+
+
+@kernel("SoftsignGrad")
+def _softsign_grad(node: Node) -> Callable[..., Any]:
+    return widened(
+        _same(lambda g, x: g / np.square(_of_type(1, x) + np.absolute(x))), node.attrs["T"].numpy
+    )

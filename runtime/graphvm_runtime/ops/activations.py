@@ -1,4 +1,4 @@
-"""Rectifiers with a slope, a limit or an exponential below zero."""
+"""Rectifiers with a slope, a limit or an exponential below zero; softened ones."""
 
 from __future__ import annotations
 
@@ -18,4 +18,8 @@ define("Relu6Grad", f"gradients: T, features: T {_BACK}", {"T": types(*REALS)}, 
 for _name in ("Elu", "Selu"):
     define(_name, "features: T -> activations: T", {"T": _FLOAT}, shape=unchanged)
     define(f"{_name}Grad", f"gradients: T, outputs: T {_BACK}", {"T": _FLOAT}, shape=agreeing,
+           constraints=[SAME_SHAPES])  # fmt: skip
+for _name in ("Softplus", "Softsign"):
+    define(_name, "features: T -> activations: T", {"T": _FLOAT}, shape=unchanged)
+    define(f"{_name}Grad", f"gradients: T, features: T {_BACK}", {"T": _FLOAT}, shape=agreeing,
            constraints=[SAME_SHAPES])  # fmt: skip

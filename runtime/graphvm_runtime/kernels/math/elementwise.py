@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphvm_runtime.dtypes import Array, DType, bfloat16, bool_, string
-from graphvm_runtime.errors import DTypeError, InvalidArgumentError
+from graphvm_runtime.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.precision import as_strings, is_low, widened
 from graphvm_runtime.kernels.registry import Kernel, kernel, ufunc
@@ -39,6 +39,9 @@ ufunc("Cos", np.cos)
 ufunc("Tanh", np.tanh)
 ufunc("LogicalNot", np.logical_not, "~{0}")
 ufunc("Conj", np.conjugate)
+ufunc("IsNan", np.isnan)
+ufunc("IsInf", np.isinf)
+ufunc("IsFinite", np.isfinite)
 ufunc("LogicalAnd", np.logical_and, "{0} & {1}")
 ufunc("LogicalOr", np.logical_or, "{0} | {1}")
 
@@ -123,6 +126,22 @@ def _sign(node: Node) -> Kernel:
 
         return Kernel(call)
     return Kernel(np.sign, out=True, inplace=True)
+
+
+@kernel("ClipByValue")
+def _clip(node: Node) -> Kernel:
+    if node.attrs["T"].is_complex:
+        raise UnimplementedError("complex numbers have no order to clip by")
+
+    def call(x: Array, least: Array, most: Array) -> Any:
+        for bound in (least, most):
+            if bound.shape not in ((), x.shape):
+                raise InvalidArgumentError(
+                    f"a bound is a scalar or has the shape {list(x.shape)}, got {list(bound.shape)}"
+                )
+        return np.maximum(np.minimum(x, most), least)
+
+    return Kernel(call)
 
 
 # ----------------------------------------------------------------------------------------- division

@@ -129,11 +129,14 @@ def _any(node: Node) -> Callable[..., Any]:
     return lambda x, axes: _some(x, axes_of(axes), None, None, keep)
 
 
-@kernel("Cumprod")
-def _cumprod(node: Node) -> Callable[..., Any]:
+@kernel("Cumprod", "Cumsum")
+def _cumulative(node: Node) -> Callable[..., Any]:
     exclusive, reverse = node.attrs["exclusive"], node.attrs["reverse"]
     dtype = element_type(node)
     exact = SINGLE if is_low(dtype) else dtype
+    is_sum = node.op.name == "Cumsum"
+    accumulate = np.add.accumulate if is_sum else np.multiply.accumulate
+    first = 0 if is_sum else 1
 
     def call(x: Array, axis: Array) -> Any:
         at = int(axis)
@@ -144,20 +147,21 @@ def _cumprod(node: Node) -> Callable[..., Any]:
             along = along[::-1]
         out = np.empty(along.shape, exact)
         if exclusive:
-            out[:1] = 1
-            np.multiply.accumulate(along[:-1], 0, exact, out[1:])
+            out[:1] = first
+            accumulate(along[:-1], 0, exact, out[1:])
         else:
-            np.multiply.accumulate(along, 0, exact, out)
+            accumulate(along, 0, exact, out)
         out = out[::-1] if reverse else out
         return np.ascontiguousarray(np.moveaxis(out, 0, at)).astype(dtype, copy=False)
 
     return call
 
 
-@kernel("ArgMax")
-def _arg_max(node: Node) -> Callable[..., Any]:
+@kernel("ArgMax", "ArgMin")
+def _arg_extreme(node: Node) -> Callable[..., Any]:
     dtype: DType = node.attrs["T"]
     to = element_type(node, "output_type")
+    is_max = node.op.name == "ArgMax"
 
     def call(x: Array, axis: Array) -> Any:
         if not x.ndim:
@@ -166,8 +170,8 @@ def _arg_max(node: Node) -> Callable[..., Any]:
             x = x.astype(SINGLE)
         # NumPy finds the first NaN, TensorFlow passes over it; inf - inf is only a false alarm
         if dtype.is_floating and np.isnan(_sum_up(x, None)):
-            x = np.where(np.isnan(x), x.dtype.type(-np.inf), x)
-        return x.argmax(axis.item()).astype(to)
+            x = np.where(np.isnan(x), x.dtype.type(-np.inf if is_max else np.inf), x)
+        return (x.argmax if is_max else x.argmin)(axis.item()).astype(to)
 
     return call
 
@@ -269,5 +273,24 @@ def _range(node: Node) -> Callable[..., Any]:
         count = range_length(float(start), float(limit), float(delta))
         result: Array = np.arange(count).astype(dtype) * delta + start
         return result
+
+    return call
+
+
+@kernel("LinSpace")
+def _lin_space(node: Node) -> Callable[..., Any]:
+    dtype = element_type(node)
+    exact = SINGLE if is_low(dtype) else dtype
+
+    def call(start: Array, stop: Array, num: Array) -> Array:
+        count = int(num)
+        if count <= 0:
+            raise InvalidArgumentError(f"num is 1 or more, got {count}")
+        first, last = exact.type(start), exact.type(stop)
+        step = (last - first) / exact.type(max(count - 1, 1))
+        out = (first + step * np.arange(count).astype(exact)).astype(dtype)
+        if count > 1:
+            out[-1] = last  # exactly, whatever the rounding was
+        return out
 
     return call

@@ -8,6 +8,7 @@ from graphvm_runtime.dtypes import (
     COMPLEX,
     FLOATS,
     NUMBERS,
+    QUANTIZED,
     REALS,
     SIGNED,
     complex64,
@@ -60,6 +61,8 @@ for _name in ("Floor", "Ceil", "Rint"):
 define("Round", UNARY, {"T": SIGNED_NUMBERS}, shape=unchanged, value=passed,
        doc="the nearest whole number, the even one of two")  # fmt: skip
 define("LogicalNot", "x: bool -> y: bool", shape=unchanged)
+for _name in ("IsNan", "IsInf", "IsFinite"):
+    define(_name, "x: T -> y: bool", {"T": types(*FLOATS)}, shape=unchanged)
 
 
 def _cast_value(ctx: ShapeContext) -> Value | None:
@@ -150,5 +153,22 @@ def _select_v2(ctx: ShapeContext) -> Sequence[Shape]:
 define("Select", "condition: bool, t: T, e: T -> output: T", {"T": ANY}, shape=_select,
        constraints=["C1: t and e have the same shape",
                     "C2: the condition is a scalar, their shape, or an entry a row"])  # fmt: skip
+
+
+def _clip(ctx: ShapeContext) -> Sequence[Shape]:
+    shape = ctx.shapes[0]
+    for i, name in ((1, "clip_value_min"), (2, "clip_value_max")):
+        bound = ctx.shapes[i]
+        if bound is None or bound == () or is_compatible(bound, shape):
+            continue
+        raise refused(
+            f"{name} is a scalar or of the shape {shape_text(shape)}, got {shape_text(bound)}", 1
+        )
+    return (shape,)
+
+
+define("ClipByValue", "t: T, clip_value_min: T, clip_value_max: T -> output: T",
+       {"T": types(*NUMBERS, *QUANTIZED)}, shape=_clip,
+       constraints=["C1: each bound is a scalar or has the shape of t"])  # fmt: skip
 define("SelectV2", "condition: bool, t: T, e: T -> output: T", {"T": ANY}, shape=_select_v2,
        constraints=[BROADCASTS])  # fmt: skip

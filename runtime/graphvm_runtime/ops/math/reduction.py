@@ -97,9 +97,15 @@ define("ArgMax", "input: T, dimension: Tidx -> output: output_type",
        {"T": types(*REALS, *QUANTIZED, bool_), "Tidx": types(int16, *INDICES, default=int32),
         "output_type": types(int16, uint16, int32, int64, default=int64)},
        shape=_arg_max, constraints=[AXES_IN_RANK])  # fmt: skip
-define("Cumprod", "x: T, axis: Tidx -> out: T",
-       {"exclusive": boolean(False), "reverse": boolean(False), "T": ALL_NUMBERS, "Tidx": INDEX},
-       shape=_cumulative, constraints=[AXES_IN_RANK])  # fmt: skip
+define("ArgMin", "input: T, dimension: Tidx -> output: output_type",
+       {"T": types(*REALS, *QUANTIZED, bool_), "Tidx": INDEX,
+        "output_type": types(*INDICES, default=int64)},
+       shape=_arg_max, constraints=[AXES_IN_RANK])  # fmt: skip
+for _name in ("Cumprod", "Cumsum"):
+    define(_name, "x: T, axis: Tidx -> out: T",
+           {"exclusive": boolean(False), "reverse": boolean(False), "T": ALL_NUMBERS,
+            "Tidx": INDEX},
+           shape=_cumulative, constraints=[AXES_IN_RANK])  # fmt: skip
 define("AddN", "inputs: N*T -> sum: T",
        {"N": integer(minimum=1), "T": types(*NUMBERS, *QUANTIZED, variant)}, shape=agreeing,
        value=lambda ctx: passed(ctx) if len(ctx.shapes) == 1 else None, commutative=True,
@@ -178,3 +184,18 @@ define("Range", "start: Tidx, limit: Tidx, delta: Tidx -> output: Tidx",
        {"Tidx": types(*_RANGE_TYPES, default=int32)}, shape=_range, value=_range_value,
        constraints=["C1: start, limit and delta are scalars",
                     "C2: delta is not zero and leads to limit"])  # fmt: skip
+
+
+def _lin_space(ctx: ShapeContext) -> Sequence[Shape]:
+    for i, name in enumerate(("start", "stop", "num")):
+        if ctx.shapes[i] is not None and ctx.shapes[i] != ():
+            raise refused(f"{name} is a scalar, got {shape_text(ctx.shapes[i])}", 1)
+    count = ctx.scalar(2)
+    if count is not None and count <= 0:
+        raise refused(f"num is 1 or more, got {count}", 2)
+    return ((count,),)
+
+
+define("LinSpace", "start: T, stop: T, num: Tidx -> output: T",
+       {"T": types(*FLOATS), "Tidx": INDEX}, shape=_lin_space,
+       constraints=["C1: start, stop and num are scalars", "C2: num is 1 or more"])  # fmt: skip
