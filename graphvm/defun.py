@@ -135,6 +135,8 @@ class DefinedFunction:
         capture_by_value: bool,
         attrs: Mapping[str, AttrValue],
     ) -> None:
+        if grad_func is not None and python_grad_func is not None:
+            raise ValueError("the gradient is defined twice: give grad_func or python_grad_func")
         self._func = func
         self._types = tuple(types)
         self._names = [*names, *(f"arg{i}" for i in range(len(names), len(types)))]

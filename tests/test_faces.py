@@ -173,3 +173,11 @@ def test_an_absent_name_gets_help(module: ModuleType, name: str, said: str) -> N
     with pytest.raises(AttributeError, match=said):
         getattr(module, name)
     assert not hasattr(module, name)
+
+
+def test_errors_are_made_as_tensorflow_makes_them() -> None:
+    with graphvm.Graph().as_default():
+        op = graphvm.constant(1.0, name="one").op
+    error = graphvm.errors.InvalidArgumentError(None, op, "no good")
+    assert (error.message, error.node) == ("no good", "one")
+    assert graphvm.errors.NotFoundError(None, None, "gone").message == "gone"

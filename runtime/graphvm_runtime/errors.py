@@ -62,7 +62,8 @@ class GraphvmError(Exception):
     """Anything that GraphVM raises itself.
 
     Args:
-        what: what is wrong, in one line.
+        what: what is wrong, in one line. TensorFlow's three arguments do as well: a node, an
+            operation, and what is wrong.
         node: the node at fault as text, `name = Op(x: f32[3], ...)`.
         made: the user's own line that made the node, `model.py:42, in layer`.
         do: what to do about it.
@@ -72,10 +73,19 @@ class GraphvmError(Exception):
     error_code: ClassVar[int] = UNKNOWN
 
     def __init__(
-        self, what: str, *, node: str = "", made: str = "", do: str = "", task: str = ""
+        self,
+        what: Any,
+        *tensorflows: Any,
+        node: str = "",
+        made: str = "",
+        do: str = "",
+        task: str = "",
     ) -> None:
+        if tensorflows:  # TensorFlow's arguments are (node_def, op, message)
+            node_def, (op, what) = what, tensorflows
+            node = node or getattr(op, "name", "") or getattr(node_def, "name", "")
         super().__init__(what)
-        self.what = what
+        self.what = str(what)
         self.node = node
         self.made = made
         self.do = do

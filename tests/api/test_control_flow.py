@@ -338,3 +338,32 @@ def test_bodies_are_written_and_read_back() -> None:
     with tf.Graph().as_default():
         tf.import_graph_def(message, name="")
         assert run("y:0", {"x:0": 2.0}) == expected == 10
+
+
+@pytest.mark.parametrize(
+    ("build", "kind", "said"),
+    [
+        (lambda: tf.switch_case(tf.constant([1]), [lambda: 1, lambda: 2]), ValueError, "a scalar"),
+        (lambda: tf.case([1, 2], default=lambda: 1), TypeError, "takes pairs"),
+        (lambda: count(maximum_iterations=[4]), ValueError, "maximum_iterations is a scalar"),
+        (lambda: count(parallel_iterations="a"), TypeError, "parallel_iterations is an integer"),
+        (lambda: count(shape_invariants=[(), ()]), ValueError, "shape_invariants are not built"),
+    ],
+)
+def test_a_wrong_argument_is_named(build: Any, kind: type[Exception], said: str) -> None:
+    with tf.Graph().as_default(), pytest.raises(kind, match=said):
+        build()
+
+
+def count(**options: Any) -> Any:
+    return tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], **options)
+
+
+def test_an_index_of_unknown_shape_must_be_a_scalar_when_it_runs() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        index = tf.placeholder(tf.int32)
+        picked = tf.switch_case(index, [lambda: 10, lambda: 20])
+        for _ in range(4):
+            assert sess.run(picked, {index: 0}) == 10
+            with pytest.raises(tf.errors.InvalidArgumentError, match="must be a scalar"):
+                sess.run(picked, {index: [1]})

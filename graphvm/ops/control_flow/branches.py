@@ -27,7 +27,7 @@ from graphvm.ops.tensor_array import TensorArray
 from graphvm.scopes import control_dependencies
 from graphvm.source import here
 from graphvm_runtime.dtypes import bool_, int32
-from graphvm_runtime.errors import DTypeError, GraphError
+from graphvm_runtime.errors import DTypeError, GraphError, ShapeError, clipped
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.shapes import widened
 
@@ -135,7 +135,16 @@ def switch_case(
             do="call the function itself, or use a tensor for a choice at run time",
         )
     with op_scope(name, (branch_index,)) as scope:
-        index = scalar_of(branch_index, "branch_index")
+        index = convert_to_tensor(branch_index, name="branch_index")
+        if index.dtype.is_ref:
+            index = output("Identity", (index,))
+        if index.shape.rank not in (0, None):
+            raise ShapeError(
+                f"the index of a branch is a scalar, not a tensor of shape {index.shape}",
+                node=index.op._node.signature(),
+                made=here(),
+                do="pick one element",
+            )
         if index.dtype.base is not int32:
             raise DTypeError(
                 f"the index is {index.dtype.base.name}, not int32",
@@ -195,6 +204,11 @@ def case(
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs)
     if not pairs:
         raise GraphError("case takes one or more pairs of a predicate and a function", made=here())
+    for pair in pairs:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise DTypeError(
+                f"case takes pairs of a predicate and a function, not {clipped(pair)}", made=here()
+            )
     labels = [f"function {i}" for i in range(len(pairs))]
     check_callable("case", **dict(zip(labels, (f for _, f in pairs), strict=True)))
     if default is not None:

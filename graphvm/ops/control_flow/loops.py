@@ -42,7 +42,7 @@ def while_loop(
     body: Callable[..., Any],
     loop_vars: Any,
     shape_invariants: Any = None,
-    parallel_iterations: int = 10,
+    parallel_iterations: Any = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
     name: str | None = None,
@@ -90,8 +90,10 @@ def while_loop(
     check_callable("while_loop", cond=cond, body=body)
     if not isinstance(loop_vars, list | tuple):
         raise TypeError(f"loop_vars is a list or tuple, not {clipped(loop_vars)}")
-    if parallel_iterations < 1:
-        raise TypeError(f"parallel_iterations must be at least 1, not {parallel_iterations}")
+    if not isinstance(parallel_iterations, int) or parallel_iterations < 1:
+        raise TypeError(
+            f"parallel_iterations is an integer of at least 1, not {clipped(parallel_iterations)}"
+        )
     every = _recomputed_every(recompute)
     if every > 1:
         return _in_segments(
@@ -321,14 +323,26 @@ def _limit(value: Any) -> Tensor:
     limit = convert_to_tensor(value, name="maximum_iterations")
     if limit.dtype.base not in dtypes.INDICES:
         raise DTypeError(f"maximum_iterations is an integer, not {limit.dtype.name}", made=here())
-    limit.shape.assert_has_rank(0)
+    if limit.shape.rank not in (0, None):
+        raise ShapeError(
+            f"maximum_iterations is a scalar, not a tensor of shape {limit.shape}",
+            made=here(),
+            do="pick one element",
+        )
     return limit
 
 
 def _invariants(loop_vars: Any, first: list[Tensor], given: Any) -> list[Shape]:
     if given is None:
         return [t.type.shape for t in first]
-    pairs = zip(nest.flatten(loop_vars), nest.flatten_up_to(loop_vars, given), strict=True)
+    try:
+        pairs = zip(nest.flatten(loop_vars), nest.flatten_up_to(loop_vars, given), strict=True)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(
+            f"shape_invariants are not built like loop_vars: {error}",
+            made=here(),
+            do="give a shape for each loop variable, in the structure of loop_vars",
+        ) from None
     shapes = [() if isinstance(v, TensorArray) else as_plain_shape(s) for v, s in pairs]
     for tensor, shape in zip(first, shapes, strict=True):
         if not is_subshape(tensor.type.shape, shape):

@@ -159,11 +159,20 @@ class Reader:
                 if self._is_open:
                     there |= {n for d in defs[at:] for n in above_of(d) if n not in self._all}
                 rest = in_order(defs[at:], there, self._mapped)
-                nodes += map(self._node, rest)
+                nodes += map(self._in_order, rest)
                 break
         return nodes
 
     # -- one node --------------------------------------------------------------------------
+
+    def _in_order(self, d: NodeDef) -> Node:
+        try:
+            return self._node(d)
+        except _NotYet:
+            raise GraphError(
+                f"node {d.name!r} waits for what comes after it, on a circle that is no while loop",
+                node=shown(d),
+            ) from None
 
     def _node(self, d: NodeDef) -> Node:
         name = d.name
