@@ -158,11 +158,11 @@ def plots():
 def curves(file: Path, losses, accuracies) -> None:
     """Loss and test accuracy by epoch."""
     figure, left = plots().subplots(figsize=(7, 4))
-    left.plot(losses, color="tab:blue")
+    left.plot(losses, color="tab:blue", marker="o")
     left.set(xlabel="epoch", yscale="log", title="Capsules with routing in the graph")
     left.set_ylabel("margin loss", color="tab:blue")
     right = left.twinx()
-    right.plot(accuracies, color="tab:orange")
+    right.plot(accuracies, color="tab:orange", marker="o")
     right.set_ylabel("test accuracy", color="tab:orange")
     figure.tight_layout()
     figure.savefig(file, dpi=120)
@@ -184,10 +184,21 @@ def main() -> None:
     """Trains here, predicts in another process, and compares."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("capsules_out"), help="folder for results")
-    parser.add_argument("--epochs", type=int, default=12)
-    parser.add_argument("--predict", type=Path, help="a frozen graph to predict with")
-    parser.add_argument("--routings", type=int, default=ROUTINGS)
+    parser.add_argument(
+        "--epochs", type=int, default=12, help="how often the digits are seen (default 12)"
+    )
+    parser.add_argument(
+        "--predict", type=Path, metavar="FILE", help="only predict, with this frozen graph"
+    )
+    parser.add_argument(
+        "--routings", type=int, default=ROUTINGS,
+        help=f"how often capsules agree, with --predict (default {ROUTINGS})",
+    )  # fmt: skip
     args = parser.parse_args()
+    if args.epochs < 1 or args.routings < 1:
+        parser.error("--epochs and --routings are 1 or more")
+    if args.predict and not args.predict.is_file():
+        parser.error(f"there is no file {args.predict}")
     if args.predict:
         predicted, coupling = predict(args.predict, args.routings)
         np.savez(args.predict.with_suffix(".npz"), predicted=predicted, coupling=coupling)

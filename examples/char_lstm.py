@@ -19,6 +19,7 @@ from math import log, log2
 from pathlib import Path
 
 import numpy as np
+from google.protobuf.message import DecodeError
 from tqdm import tqdm
 
 import graphvm as tf
@@ -26,6 +27,7 @@ import graphvm as tf
 TEXT = Path(__file__).parent / "data" / "alice.txt"
 UNITS, BATCH, TIME, RATE = 160, 32, 50, 0.006
 PROMPT = "Alice was "
+LEAST = 10 * 2 * BATCH  # letters: a row of the text that is held out has a next one at least
 
 
 class Model:
@@ -50,9 +52,8 @@ class Model:
             lambda zeros: tf.placeholder_with_default(zeros, zeros.shape),
             self.cell.zero_state(BATCH, tf.float32),
         )
-        outputs, last = tf.nn.dynamic_rnn(
-            self.cell, tf.gather(self.embedding, inputs), initial_state=first, time_major=True
-        )
+        read = tf.nn.embedding_lookup(self.embedding, inputs)
+        outputs, last = tf.nn.dynamic_rnn(self.cell, read, initial_state=first, time_major=True)
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
             labels=tf.reshape(targets, [-1]), logits=self.logits(outputs)
         )
@@ -61,11 +62,10 @@ class Model:
         optimizer = tf.train.AdamOptimizer(rate)
         pairs = optimizer.compute_gradients(loss)
         # long sequences now and then have a huge gradient: its length is cut to 5
-        length = tf.sqrt(
-            tf.add_n([tf.reduce_sum(tf.square(tf.convert_to_tensor(g))) for g, _ in pairs])
-        )
-        scale = 5.0 / tf.maximum(length, 5.0)
-        step = optimizer.apply_gradients([(tf.convert_to_tensor(g) * scale, v) for g, v in pairs])
+        gradients = [tf.convert_to_tensor(gradient) for gradient, _ in pairs]
+        gradients, _ = tf.clip_by_global_norm(gradients, 5.0)
+        variables = [variable for _, variable in pairs]
+        step = optimizer.apply_gradients(list(zip(gradients, variables, strict=True)))
         return inputs, targets, first, last, loss, rate, step
 
     def writing(self, alphabet: str) -> None:
@@ -76,7 +76,7 @@ class Model:
         temperature = tf.placeholder_with_default(0.7, [], name="temperature")
         read, state = tf.nn.dynamic_rnn(
             self.cell,
-            tf.gather(self.embedding, tf.expand_dims(prompt, 1)),
+            tf.nn.embedding_lookup(self.embedding, tf.expand_dims(prompt, 1)),
             dtype=tf.float32,
             time_major=True,
             scope="reading",
@@ -87,7 +87,7 @@ class Model:
 
         def body(i, character, state, written):
             written = written.write(i, character[0])
-            output, state = self.cell(tf.gather(self.embedding, character), state)
+            output, state = self.cell(tf.nn.embedding_lookup(self.embedding, character), state)
             return i + 1, draw(output), state, written
 
         written = tf.TensorArray(tf.int32, count, element_shape=[])
@@ -157,7 +157,12 @@ def train(out: Path, epochs: int, letters: int | None) -> None:
     print(f"{best:.3f} bits a character on text not seen; by letter counts alone {unigram:.3f}")
     print(f"wrote {checkpoint}, {out / 'alice.pb'}, {out / 'loss.png'}")
     if best > unigram:
-        sys.exit("the network should do better than letter counts")
+        warn("letter counts alone do better: give it more --epochs or --letters")
+
+
+def warn(text: str) -> None:
+    """Says on the error stream what does not end the program."""
+    print(f"char_lstm.py: warning: {text}", file=sys.stderr)
 
 
 def picture(
@@ -182,14 +187,23 @@ def picture(
 def sample(file: Path, prompt: str, count: int, temperature: float) -> str:
     """What a saved graph writes: from its names alone, without the code that built it."""
     with tf.Graph().as_default() as graph, tf.Session(graph=graph) as sess:
-        if file.suffix == ".meta":
-            tf.train.import_meta_graph(str(file)).restore(sess, str(file.with_suffix("")))
-        else:
-            graph_def = tf.GraphDef()
-            graph_def.ParseFromString(file.read_bytes())
-            tf.import_graph_def(graph_def, name="")
+        try:
+            if file.suffix == ".meta":
+                tf.train.import_meta_graph(str(file)).restore(sess, str(file.with_suffix("")))
+            else:
+                graph_def = tf.GraphDef()
+                graph_def.ParseFromString(file.read_bytes())
+                tf.import_graph_def(graph_def, name="")
+            graph.get_tensor_by_name("written:0")
+        except (OSError, DecodeError, KeyError, tf.errors.OpError) as error:
+            sys.exit(f"char_lstm.py: {file} is no graph that writes: {error}")
         alphabet = sess.run("alphabet:0").decode()
+        unread = "".join(sorted(set(prompt) - set(alphabet)))
+        if unread:
+            warn(f"the network does not know, and passes over, {unread!r}")
         codes = [alphabet.index(c) for c in prompt if c in alphabet]
+        if not codes:
+            sys.exit(f"char_lstm.py: the network knows no character of the prompt {prompt!r}")
         feeds = {"prompt:0": codes, "count:0": count, "temperature:0": temperature}
         return prompt + "".join(alphabet[i] for i in sess.run("written:0", feeds))
 
@@ -198,16 +212,28 @@ def main() -> None:
     """Trains here, writes in two other processes, and compares."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("char_lstm_out"), help="for results")
-    parser.add_argument("--epochs", type=int, default=10, help="how often the text is read")
+    parser.add_argument(
+        "--epochs", type=int, default=10, help="how often the text is read (default 10)"
+    )
     parser.add_argument("--letters", type=int, help="read only so many characters of the text")
     parser.add_argument("--sample", type=Path, metavar="FILE", help="a saved graph to write with")
     parser.add_argument("--prompt", default=PROMPT, help="what to go on from")
-    parser.add_argument("--count", type=int, default=400, help="characters to write")
-    parser.add_argument("--temperature", type=float, default=0.7, help="below 1: less daring")
+    parser.add_argument("--count", type=int, default=400, help="characters to write (default 400)")
+    parser.add_argument(
+        "--temperature", type=float, default=0.7, help="below 1: less daring (default 0.7)"
+    )
     args = parser.parse_args()
+    if not args.prompt:
+        parser.error("--prompt needs a character to go on from")
+    if args.letters is not None and args.letters < LEAST:
+        parser.error(f"--letters is {LEAST} or more: a tenth of them is kept to test with")
+    if args.epochs < 1 or args.count < 1 or args.temperature <= 0:
+        parser.error("--epochs, --count and --temperature are greater than 0")
     if args.sample:
         print(sample(args.sample, args.prompt, args.count, args.temperature))
         return
+    if not set(args.prompt) & set(TEXT.read_text()[: args.letters]):
+        parser.error("no character of --prompt is in the text that is read")
     args.out.mkdir(parents=True, exist_ok=True)
     train(args.out, args.epochs, args.letters)
     said = []
@@ -215,7 +241,7 @@ def main() -> None:
         command = [sys.executable, __file__, "--sample", str(args.out / file)]
         command += ["--prompt", args.prompt, "--count", str(args.count)]
         command += ["--temperature", str(args.temperature)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         said.append(done.stdout)
     print(f"\nanother process writes from the frozen graph:\n\n{said[0]}")
     print("and the same from the checkpoint" if said[0] == said[1] else "the checkpoint differs")

@@ -208,7 +208,7 @@ def array_of(value: Any, dtype: DType | None = None) -> Array:
     if dtype is None:
         raise _no_tensor(value)
     if kind in "SU" or (given.size and kind not in _ACCEPTED.get(_kind(dtype), "")):
-        raise DTypeError(f"{clipped(value)} cannot be of type {dtype.name}", made=here())
+        raise _not_of(value, dtype)
     with np.errstate(all="ignore"):
         return given.astype(dtype.numpy)
 
@@ -228,7 +228,7 @@ def _strings(given: Array, dtype: DType | None, value: Any) -> Array:
     if not all(isinstance(x, str | bytes) for x in flat) or dtype not in (None, dtypes.string):
         if dtype is None or dtype is dtypes.string:
             raise _no_tensor(value)
-        raise DTypeError(f"{clipped(value)} cannot be of type {dtype.name}", made=here())
+        raise _not_of(value, dtype)
     out = np.empty(given.shape, object)
     out.reshape(-1)[:] = [utf8(x) if isinstance(x, str) else x for x in flat]
     return out
@@ -283,6 +283,14 @@ def _is_text(value: Any) -> bool:
     while isinstance(value, list | tuple) and value:
         value = value[0]
     return isinstance(value, str | bytes)
+
+
+def _not_of(value: Any, dtype: DType) -> DTypeError:
+    return DTypeError(
+        f"{clipped(value)} cannot be of type {dtype.name}",
+        made=here(),
+        do=f"give a value of {dtype.name}; if that is the type of a tensor beside it, cast that",
+    )
 
 
 def _no_tensor(value: Any) -> DTypeError:

@@ -58,3 +58,30 @@ def test_capsules_learn_and_are_routed_in_another_process(tmp_path: Path) -> Non
     assert min(accuracies) > 60
     assert "a second process predicts the same" in said
     assert {"capsules.pb", "training.png", "routing.png"} <= {f.name for f in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("example", "arguments", "says"),
+    [
+        ("char_lstm.py", ["--letters", "10"], "--letters is 640 or more"),
+        ("char_lstm.py", ["--epochs", "0"], "greater than 0"),
+        ("char_lstm.py", ["--sample", "nope.pb"], "nope.pb is no graph that writes"),
+        ("char_lstm.py", ["--sample", "nope.meta"], "nope.meta is no graph that writes"),
+        ("char_lstm.py", ["--sample", "nope.pb", "--prompt", ""], "--prompt needs a character"),
+        ("char_lstm.py", ["--prompt", "\u20ac"], "no character of --prompt is in the text"),
+        ("capsules.py", ["--epochs", "0"], "1 or more"),
+        ("capsules.py", ["--predict", "nope.pb"], "there is no file nope.pb"),
+    ],
+)
+def test_examples_say_what_they_cannot_do(example: str, arguments: list[str], says: str) -> None:
+    for package in ("sklearn", "tqdm"):
+        pytest.importorskip(package)
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / example), *arguments],
+        env={"PYTHONPATH": ":".join(path for path in sys.path if path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr

@@ -58,7 +58,7 @@ def raw_rnn(
         raise TypeError(f"loop_fn is a function, not {loop_fn!r}")
     with variable_scope(scope or "rnn"):
         time = constant(0, dtypes.int32, name="time")
-        finished, now, state, emitted, kept = loop_fn(time, None, None, None)
+        finished, now, state, emitted, kept = _five(loop_fn(time, None, None, None), ())
         has_kept = kept is not None
         first_kept = kept if has_kept else constant(0, dtypes.int32)
         inputs = [convert_to_tensor(x) for x in nest.flatten(now)]
@@ -89,7 +89,7 @@ def raw_rnn(
             out, new = cell(now, state)
             nest.assert_same_structure(state, new, check_types=False)
             following = loop_fn(time + 1, out, new, kept if has_kept else None)
-            ends, later, new, emit, newly_kept = following
+            ends, later, new, emit, newly_kept = _five(following, ("emit_output",))
             nest.assert_same_structure(state, new, check_types=False)
             nest.assert_same_structure(now, later, check_types=False)
             nest.assert_same_structure(emitted, emit, check_types=False)
@@ -112,6 +112,24 @@ def raw_rnn(
             parallel_iterations=parallel_iterations or 32,
         )  # fmt: skip
     return nest.pack_sequence_as(emitted, list(arrays_after)), state, kept if has_kept else None
+
+
+_RESULTS = (
+    "elements_finished", "next_input", "next_cell_state", "emit_output", "next_loop_state",
+)  # fmt: skip
+
+
+def _five(given: Any, also: tuple[str, ...]) -> tuple[Any, ...]:
+    """The results of `loop_fn`; the first three, and those in `also`, are not None."""
+    if not isinstance(given, list | tuple) or len(given) != len(_RESULTS):
+        count = len(given) if isinstance(given, list | tuple) else 1
+        raise ValueError(f"loop_fn gives {count} results; raw_rnn needs 5: ({', '.join(_RESULTS)})")
+    for name, value in zip(_RESULTS, given, strict=True):
+        needed = name in _RESULTS[:3] or name in also
+        if needed and any(x is None for x in nest.flatten(value)):
+            when = "at a step" if also else "when it is called first, at time 0"
+            raise ValueError(f"loop_fn gives None as {name} {when}; only a tensor will do")
+    return tuple(given)
 
 
 __all__ = ["raw_rnn"]

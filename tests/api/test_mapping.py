@@ -91,3 +91,32 @@ def test_back_prop_false_stops_derivatives() -> None:
     through = tf.map_fn(lambda row: row * row, x)
     assert tf.gradients(stopped, x) == [None]
     np.testing.assert_array_equal(run(tf.gradients(through, x)[0]), 2 * ROWS)
+
+
+@pytest.mark.parametrize(
+    ("fn", "dtype"),
+    [
+        (lambda row: (row, tf.reduce_mean(row)), "(tf.float32, tf.float32)"),
+        (lambda row: (tf.cast(row, tf.int32),), "(tf.int32,)"),
+        (lambda row: {"a": [row, 1]}, "{'a': [tf.float32, tf.int32]}"),
+        (lambda row: tf.cast(row, tf.float64), "tf.float64"),
+    ],
+)
+def test_map_fn_names_the_dtype_that_it_needs(fn: Any, dtype: str) -> None:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        tf.map_fn(fn, ROWS)
+    assert f"give map_fn dtype={dtype}" in str(caught.value)
+
+
+@pytest.mark.parametrize("function", [tf.foldl, tf.foldr, tf.scan])
+def test_folds_and_scans_name_the_initializer_that_they_need(function: Any) -> None:
+    with pytest.raises(TypeError, match=r"an initializer of tf\.int32"):
+        function(lambda a, row: tf.cast(row, tf.int32), ROWS)
+    with pytest.raises(ValueError, match=r"an initializer of \(tf.float32, tf.float32\)"):
+        function(lambda a, row: (row, row), ROWS)
+
+
+def test_numbers_of_python_become_what_map_fn_wants() -> None:
+    assert run(tf.map_fn(lambda row: (row[0], 2), ROWS, dtype=(tf.float32, tf.float64)))[
+        1
+    ].tolist() == [2.0] * len(ROWS)

@@ -124,6 +124,21 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     ),
     (lambda: tf.nn.raw_rnn(cells.GRUCell(2), THREE), TypeError, "loop_fn is a function"),
     (
+        lambda: tf.nn.raw_rnn(cells.GRUCell(2), lambda *a: (False, THREE, None)),
+        ValueError, "gives 3 results; raw_rnn needs 5: .elements_finished, next_input",
+    ),
+    (
+        lambda: tf.nn.raw_rnn(cells.GRUCell(2), lambda *a: ([False], THREE, None, None, None)),
+        ValueError, "gives None as next_cell_state when it is called first, at time 0",
+    ),
+    (
+        lambda: tf.nn.raw_rnn(
+            cells.GRUCell(2),
+            lambda *a: (tf.constant([False]), tf.zeros([1, 3]), tf.zeros([1, 2]), None, None),
+        ),
+        ValueError, "gives None as emit_output at a step",
+    ),
+    (
         lambda: tf.nn.static_rnn(cells.GRUCell(2), tf.zeros([1, 2]), dtype=tf.float32),
         TypeError, "inputs is a list or tuple",
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from graphvm import nest
@@ -13,8 +13,8 @@ from graphvm.ops.control_flow.loops import while_loop
 from graphvm.ops.tensor_array import TensorArray
 from graphvm.source import here
 from graphvm.tensor_shape import TensorShape
-from graphvm_runtime.dtypes import as_dtype
-from graphvm_runtime.errors import GraphError, ShapeError
+from graphvm_runtime.dtypes import DType, as_dtype
+from graphvm_runtime.errors import DTypeError, GraphError, ShapeError
 
 __all__ = ["foldl", "foldr", "map_fn", "scan"]
 
@@ -63,13 +63,13 @@ def map_fn(
         else:
             kinds = nest.map_structure(as_dtype, given)
         arrays = rows.arrays()
+        types = nest.flatten(kinds)
         results = [
-            TensorArray(d, rows.count, dynamic_size=False, infer_shape=infer_shape)
-            for d in nest.flatten(kinds)
+            TensorArray(d, rows.count, dynamic_size=False, infer_shape=infer_shape) for d in types
         ]
 
         def body(i: Tensor, outs: list[TensorArray]) -> Any:
-            made = _flat("map_fn", kinds, fn(rows.row(arrays, i)))
+            made = _flat("map_fn", kinds, types, fn(rows.row(arrays, i)))
             return output("AddV2", (i, 1)), _written(outs, i, made)
 
         _, outs = while_loop(
@@ -206,7 +206,7 @@ def scan(
 
         def body(i: Tensor, values: list[Tensor], outs: list[TensorArray]) -> Any:
             so_far = nest.pack_sequence_as(start.structure, values)
-            made = _flat("scan", start.structure, fn(so_far, rows.row(arrays, i)))
+            made = _flat("scan", start.structure, start.types, fn(so_far, rows.row(arrays, i)))
             return rows.after(i, reverse), made, _written(outs, i, made)
 
         options = _options(parallel_iterations, back_prop, swap_memory)
@@ -234,7 +234,7 @@ def _folded(
 
     def body(i: Tensor, values: list[Tensor]) -> Any:
         so_far = nest.pack_sequence_as(start.structure, values)
-        made = _flat(function, start.structure, fn(so_far, rows.row(arrays, i)))
+        made = _flat(function, start.structure, start.types, fn(so_far, rows.row(arrays, i)))
         return rows.after(i, reverse), made
 
     _, values = while_loop(
@@ -249,6 +249,7 @@ class _Start:
     Attributes:
         structure: of what is carried on.
         values: its tensors.
+        types: their element types.
         index: the first row to take in.
         taken: the row that is the first value, where there is no other.
     """
@@ -256,6 +257,7 @@ class _Start:
     def __init__(self, structure: Any, values: list[Tensor], index: Any, taken: Any) -> None:
         self.structure = structure
         self.values = values
+        self.types = [value.dtype.base for value in values]
         self.index = index
         self.taken = taken
 
@@ -331,17 +333,49 @@ def _written(arrays: list[TensorArray], index: Any, values: list[Tensor]) -> lis
     return [a.write(index, v) for a, v in zip(arrays, values, strict=True)]
 
 
-def _flat(function: str, structure: Any, given: Any) -> list[Any]:
-    """What a function gave, in the structure that it has to be of."""
+def _flat(function: str, structure: Any, types: list[DType], given: Any) -> list[Any]:
+    """What a function gave, in the structure and of the types that it has to be of."""
+    wanted = nest.pack_sequence_as(structure, types)
+    parts = nest.flatten(given)
+    found = []
+    for i, part in enumerate(parts):
+        if isinstance(part, Tensor) or i >= len(types):
+            found.append(convert_to_tensor(part).dtype.base)
+        else:
+            found.append(types[i])  # a Python value becomes what is wanted, or is refused
     try:
         nest.assert_same_structure(structure, given, check_types=False)
-    except (TypeError, ValueError) as error:
-        raise GraphError(
-            f"the function of {function} gives another structure than is wanted: {error}",
-            made=here(),
-            do="return that structure",
-        ) from None
-    return nest.flatten(given)
+        same = True
+    except (TypeError, ValueError):
+        same = False
+    if same and found == types:
+        return parts
+    gives = _written_types(nest.pack_sequence_as(given, found))
+    if function == "map_fn":
+        do = f"give map_fn dtype={gives}"
+    else:
+        do = f"let it give {_written_types(wanted)}, or give {function} an initializer of {gives}"
+    kind = DTypeError if same else GraphError
+    raise kind(
+        f"the function of {function} gives {'other types' if same else 'another structure'} than "
+        f"is wanted: {gives} for {_written_types(wanted)}",
+        made=here(),
+        do=do,
+    )
+
+
+def _written_types(structure: Any) -> str:
+    """A structure of types as one writes it."""
+    if isinstance(structure, DType):
+        return f"tf.{structure.name}"
+    if isinstance(structure, Mapping):
+        return "{" + ", ".join(f"{k!r}: {_written_types(v)}" for k, v in structure.items()) + "}"
+    if isinstance(structure, list | tuple):
+        parts = ", ".join(map(_written_types, structure))
+        if isinstance(structure, list):
+            return f"[{parts}]"
+        return f"({parts},)" if len(structure) == 1 else f"({parts})"
+    return repr(structure)
 
 
 def _options(parallel_iterations: int, back_prop: bool, swap_memory: bool) -> dict[str, Any]:
