@@ -52,7 +52,7 @@ _NAMES = {
     "graphvm.ops.logging": "Assert Print print",
     "graphvm.ops.math": (
         "abs accumulate_n add add_n argmax argmin cast ceil conj cos cumprod cumsum div "
-        "div_no_nan divide equal exp expm1 floor floor_div floordiv floormod greater "
+        "div_no_nan divide einsum equal exp expm1 floor floor_div floordiv floormod greater "
         "greater_equal is_finite is_inf is_nan less less_equal linspace=lin_space linspace log "
         "log1p logical_and logical_not logical_or logical_xor matmul maximum minimum mod "
         "multiply negative not_equal pow range realdiv reciprocal reduce_all reduce_any "

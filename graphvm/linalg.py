@@ -9,9 +9,9 @@ from graphvm.ops.linalg import matrix_diag_part as diag_part
 from graphvm.ops.linalg import matrix_inverse as inv
 from graphvm.ops.linalg import matrix_set_diag as set_diag
 from graphvm.ops.linalg import matrix_solve as solve
-from graphvm.ops.math import matmul
+from graphvm.ops.math import einsum, matmul
 
 __all__ = [
-    "cholesky", "det", "diag", "diag_part", "eye", "global_norm", "inv", "matmul", "set_diag",
-    "solve",
+    "cholesky", "det", "diag", "diag_part", "einsum", "eye", "global_norm", "inv", "matmul",
+    "set_diag", "solve",
 ]  # fmt: skip

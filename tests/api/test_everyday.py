@@ -208,6 +208,40 @@ def test_layers() -> None:
     assert best.indices.tolist() == [[1, 2, 3]]
 
 
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("ij,jk", [(2, 3), (3, 2)]),
+        ("ba", [(2, 3)]),
+        ("...ij,...jk", [(2, 1, 2, 3), (3, 3, 2)]),
+        ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 2)]),
+        ("i,j,k->kji", [(2,), (3,), (4,)]),
+        ("...i,ij,jk,...k->...", [(5, 2), (2, 3), (3, 4), (5, 4)]),
+        ("ii", [(3, 3)]),
+    ],
+)
+def test_einsum(equation: str, shapes: Any) -> None:
+    inputs = [np.random.default_rng(i).normal(size=s) for i, s in enumerate(shapes)]
+    want = np.einsum(equation, *inputs)
+    for known in (True, False):
+        given = [tf.constant(x) if known else unknown(x, np.float64) for x in inputs]
+        np.testing.assert_allclose(value(tf.einsum(equation, *given)), want)
+
+
+def test_einsum_of_complex_numbers_conjugates_its_gradient() -> None:
+    x, y = tf.constant([1 + 2j, 3 - 1j]), tf.constant([2 - 1j, 1j])
+    ones = tf.ones([2], tf.complex128)
+    got = value(tf.gradients(tf.einsum("i,i->i", x, y), x, grad_ys=ones)[0])
+    assert got.tolist() == [2 + 1j, -1j]
+
+
+def test_einsum_refuses() -> None:
+    with pytest.raises(ShapeError, match="is for 2 inputs, got 1"):
+        tf.einsum("ij,jk->ik", np.zeros((2, 2)))
+    with pytest.raises(ShapeError, match="axis 'j' has lengths 3 and 2"):
+        tf.einsum("ij,jk->ik", np.zeros((2, 3)), np.zeros((2, 2)))
+
+
 # ------------------------------------------------------------------------------------------ tables
 
 

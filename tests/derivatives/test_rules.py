@@ -183,6 +183,16 @@ CASES = [
     Case("ScatterNd", (np.array([[3], [9]], I32), real(2, 2), np.array([4, 2], I32)),
          {"bad_indices_policy": b"IGNORE"}),
     Case("TopKV2", (apart(2, 2, 4), np.array(3, I32)), outputs=(0, 1)),
+    *(
+        Case("Einsum", (tuple(real(*s) for s in shapes),), {"equation": equation})
+        for equation, *shapes in [
+            (b"ij,jk->ik", (2, 3), (3, 2)), (b"ii->i", (3, 3)), (b"ij->j", (2, 3)),
+            (b"i->ii", (3,)), (b"aab,bc->ca", (2, 2, 3), (3, 2)), (b"ij,kl->i", (2, 3), (2, 2)),
+            (b"a...b->b...a", (2, 3, 2)), (b"...ij,...jk->...ik", (2, 1, 2, 3), (2, 3, 2)),
+            (b"i...,...->i...", (2, 1, 3), (2, 3)), (b"ij...,j->i...", (2, 3, 2), (3,)),
+            (b"i,->i", (3,), ()), (b"ij,j->iji", (2, 3), (3,)),
+        ]
+    ),
     Case("TopKV2", (apart(5), np.array(2, I32)), outputs=(0, 1)),
     *(
         Case("RaggedGather", (splits, real(6, 2), np.array(index, I32)),

@@ -195,6 +195,49 @@ def _logistic(x: float) -> float:
     return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
 
 
+_SUMS: list[tuple[str, list[tuple[int, ...]]]] = [
+    ("ij->ji", [(2, 3)]), ("ii->i", [(3, 3)]), ("ii->", [(3, 3)]), ("i->ii", [(3,)]),
+    ("...ij->...", [(2, 2, 3)]), ("a...b->b...a", [(2, 3, 2, 4)]), ("->", [()]),
+    ("...->...", [(2,)]),
+    ("ij,jk->ik", [(2, 3), (3, 4)]), ("bij,bjk->bik", [(2, 2, 3), (2, 3, 2)]),
+    ("i,j->ij", [(2,), (3,)]), ("i,i->", [(3,), (3,)]), ("i,i->i", [(3,), (3,)]),
+    ("ij,kl->i", [(2, 3), (2, 2)]), ("aab,bc->ca", [(2, 2, 3), (3, 2)]), (",i->i", [(), (3,)]),
+    ("...ij,...jk->...ik", [(2, 1, 2, 3), (3, 3, 2)]), ("...ij,j->i...", [(2, 2, 3), (3,)]),
+    ("i...,...->i...", [(2, 1, 3), (2, 3)]), ("ij,jk->ik", [(2, 0), (0, 3)]),
+    ("ij,j->iji", [(2, 3), (3,)]), ("ij , jk -> ik", [(0, 2), (2, 3)]),
+]  # fmt: skip
+
+
+def _named(dtype: DType) -> Iterable[Sample]:
+    for equation, shapes in _SUMS:
+        inputs = [numbers(dtype, *s, low=-2, high=2, seed=i) for i, s in enumerate(shapes)]
+        yield given(inputs, equation=equation.encode())
+
+
+def _einsum(inputs: Any, equation: bytes) -> Any:
+    left, right = equation.decode().replace(" ", "").split("->")
+    terms = left.split(",")
+    sizes: dict[str, int] = {}
+    spread = max(x.ndim - len(t.replace("...", "")) for x, t in zip(inputs, terms, strict=True))
+    letters = "0123456789"[:spread]
+    named = []
+    for x, term in zip(inputs, terms, strict=True):
+        count = x.ndim - len(term.replace("...", ""))
+        named.append(term.replace("...", letters[spread - count :]))
+        for name, size in zip(named[-1], x.shape, strict=True):
+            sizes[name] = max(size, sizes.get(name, 1)) if name.isdigit() else size
+    to = right.replace("...", letters)
+    out = np.zeros([sizes[name] for name in to], object)
+    for place in positions(list(sizes.values())):
+        at = dict(zip(sizes, place, strict=True))
+        product: Any = 1
+        for x, term in zip(inputs, named, strict=True):
+            index = tuple(at[n] % x.shape[i] for i, n in enumerate(term))
+            product *= precise(x)[index].item()
+        out[tuple(at[name] for name in to)] += product
+    return out
+
+
 _LOOSE = {"float16": 1e-2, "bfloat16": 6e-2, "float32": 1e-5}
 _DIFFER = (Wrong(given(_M23, _M23.T), r"differ \(C1\)", "a gradient of shape"),)
 _TRUTH = (dtypes.bfloat16, dtypes.float16, dtypes.float32, dtypes.float64)
@@ -261,6 +304,23 @@ ROWS = (
         "ClipByValue", _clips, each(lambda x, low, high: larger(smaller(x, high), low)),
         types=dtypes.REALS,
         wrong=(Wrong(given(_M23, _M23[0], _ONE), r"clip_value_min .*\(C1\)", "a bound"),),
+    ),
+    Row(
+        "Einsum", _named, _einsum, types=dtypes.NUMBERS,
+        tolerance={"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-5, "complex64": 2e-5},
+        wrong=(
+            Wrong(given([_M23], equation=b"ij"), r"no single '->' \(C1\)"),
+            Wrong(given([_M23], equation=b"i1->i"), r"names no axes \(C1\)"),
+            Wrong(given([_M23], equation=b"ij,jk->ik"), r"for 1 inputs.*\(C1\)"),
+            Wrong(given([_M23] * 3, equation=b"i,i,i->i"), r"for 3 inputs.*\(C1\)"),
+            Wrong(given([_M23], equation=b"ij->ik"), r"axis 'k' .*\(C2\)"),
+            Wrong(given([_M23], equation=b"ijk->i"), r"'ijk' for .*\(C3\)", "'ijk' for"),
+            Wrong(given([_M23], equation=b"ii->i"), r"lengths 2 and 3 \(C3\)", "lengths 2 and 3"),
+            Wrong(given([_M23], equation=b"...j->j"), r"not in the output \(C3\)", "not in the"),
+            Wrong(
+                given([_M23, _M23.T], equation=b"...,...->..."), r"\(C3\)", "broadcast",
+            ),
+        ),
     ),
     Row("IsNan", unary(), each(lambda x: x != x), types=_TRUTH),
     Row("IsInf", unary(), each(lambda x: x in (INF, -INF)), types=_TRUTH),

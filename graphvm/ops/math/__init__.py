@@ -30,6 +30,7 @@ from graphvm.ops.math.comparison import (
     logical_xor,
     not_equal,
 )
+from graphvm.ops.math.einsum import einsum
 from graphvm.ops.math.elementwise import (
     abs,
     ceil,
@@ -100,6 +101,7 @@ __all__ = [
     "div",
     "div_no_nan",
     "divide",
+    "einsum",
     "equal",
     "exp",
     "expm1",
