@@ -65,9 +65,9 @@ def test_dimensions_in_which_branches_differ_are_unknown() -> None:
     assert run(y, {i: 2}).shape == (4, 2)
 
 
-def test_an_index_of_one_element_is_a_scalar() -> None:
-    y = tf.switch_case(tf.constant([1]), [lambda: 0, lambda: 1])
-    assert run(y) == 1
+def test_an_index_of_one_element_is_no_scalar() -> None:
+    with pytest.raises(ValueError, match="the index of a branch is a scalar"):
+        tf.switch_case(tf.constant([1]), [lambda: 0, lambda: 1])
 
 
 def test_an_index_of_unknown_rank_must_be_a_scalar() -> None:

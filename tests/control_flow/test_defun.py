@@ -184,7 +184,7 @@ def test_state_is_not_copied_by_value(what: str) -> None:
 def test_another_graph_is_not_copied_by_value() -> None:
     with tf.Graph().as_default():
         far = tf.constant(1.0)
-    with pytest.raises(ValueError, match="is a tensor of another graph"):
+    with pytest.raises(ValueError, match="belongs to another graph"):
         by_value(lambda: far)
 
 
