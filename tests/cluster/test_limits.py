@@ -92,6 +92,7 @@ def test_a_task_that_goes_gives_each_step_an_error_of_its_own() -> None:
     cluster = ServersCluster(2)
     names = ("alpha", "beta", "gamma")
     errors: dict[str, Any] = {}
+    warm: list[str] = []
 
     def run(name: str) -> None:
         graph = tf.Graph()
@@ -108,6 +109,7 @@ def test_a_task_that_goes_gives_each_step_an_error_of_its_own() -> None:
                 end = tf.while_loop(lambda i, y: i < n, body, (tf.constant(0), tf.constant(0.0)))[1]
         with cluster.session(graph) as session:
             session.run(end, {n: 2})
+            warm.append(name)  # from here on its error is the one that is looked for
             try:
                 session.run(end, {n: 10**9})
             except tf.errors.OpError as error:
@@ -117,7 +119,7 @@ def test_a_task_that_goes_gives_each_step_an_error_of_its_own() -> None:
     try:
         for thread in threads:
             thread.start()
-        assert eventually(lambda: cluster.status(1).steps == len(names))
+        assert eventually(lambda: len(warm) == len(names) and cluster.status(1).steps == len(names))
         cluster.servers[1].stop()
         for thread in threads:
             thread.join(30)
