@@ -165,10 +165,8 @@ def foreign(element: Tensor | Operation) -> GraphError:
     """The error for a tensor or operation that is used where its graph is not."""
     operation = element.op if isinstance(element, Tensor) else element
     graph = element.graph
-    what, do = (
-        "belongs to another graph",
-        ("make all that belongs together inside one `with graph.as_default():`"),
-    )
+    what = "belongs to another graph"
+    do = "make all that belongs together inside one `with graph.as_default():`"
     if graph.building_function:
         what = f"is made inside {graph.name!r}, and has a value only while that runs"
         do = "let the body of the loop, branch or function give it back as a result"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -146,8 +147,9 @@ class _Wrapper(RNNCell):
         out: tuple[Any, Any] = self._wrapped(self.cell.call, inputs, state)
         return out
 
+    @abstractmethod
     def _wrapped(self, call: Callable[[Any, Any], Any], inputs: Any, state: Any) -> Any:
-        raise NotImplementedError
+        """What `call` of the cell inside gives, with what the wrapper does around it."""
 
 
 class DropoutWrapper(_Wrapper):
