@@ -7,30 +7,38 @@ branch takes the same side again, a call is a call of the derivative.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from graphvm.graph import Tensor
-from graphvm.rules.list_elements import zero_cotangent
-from graphvm.rules.nodes import node, zeros, zeros_like
-from graphvm.rules.registry import (
-    Both,
+from graphvm.indexed_slices import IndexedSlices
+from graphvm.rules.cotangents import (
     Cotangent,
     Cotangents,
+    aggregated,
+    arrived,
+    dense,
+    has_rows,
+    leaving,
+)
+from graphvm.rules.list_elements import zero_cotangent
+from graphvm.rules.nodes import cast, constant, integers, node, zeros, zeros_like
+from graphvm.rules.registry import (
+    Body,
+    Both,
     NotDifferentiable,
     Rule,
     Site,
     Tangents,
     Transform,
-    dense,
 )
-from graphvm_runtime.dtypes import resource
+from graphvm_runtime.dtypes import int32, int64, resource, variant
 from graphvm_runtime.errors import RuleError
 from graphvm_runtime.ir.bodies import body_keys
 from graphvm_runtime.ir.calls import call_op
 from graphvm_runtime.ir.graph import Function
 from graphvm_runtime.ir.saved import ORDER
 from graphvm_runtime.ops.registry import FuncRef
-from graphvm_runtime.shapes import is_known
+from graphvm_runtime.shapes import TensorType, is_known
 
 
 def _label(site: Site) -> str:
@@ -54,21 +62,75 @@ def _pull_loop(site: Site, cotangents: Cotangents, transform: Transform) -> Cota
     order = sorted(active)
     trips = transform.trips(site)
     region = transform.region(site)
+    results: list[Tensor] = []
+    start: list[Tensor] = []
+    rows: dict[int, IndexedSlices] = {}
     with region.body("body", f"{_label(site)}_grad_body") as body:
-        states = {i: body.add_arg(body.param_type(i), f"grad_{i}", body.param_handle(i))
-                  for i in order}  # fmt: skip
-        found = body.pull(states, order)
-        results = [
-            zero_cotangent(body.param(i)) if c is None else dense(c)
-            for i, c in zip(order, found, strict=True)
-        ]
-    start = [_or_zeros(site, i, cotangents[i]) for i in order]
+
+        def state(i: int) -> Tensor:
+            return body.add_arg(body.param_type(i), f"grad_{i}", body.param_handle(i))
+
+        states = {i: state(i) for i in order if not body.passes(i)}
+        found = dict(zip(order, body.pull(states, order), strict=True))
+        for i in states:
+            c = found[i]
+            results.append(zero_cotangent(body.param(i)) if c is None else dense(c))
+        for i in order:
+            if i in states:
+                continue
+            c = found[i]
+            if isinstance(c, IndexedSlices) and has_rows(c):
+                rows[i] = c
+            else:  # what every iteration adds to
+                states[i] = state(i)
+                results.append(dense(aggregated([states[i], c])))
+        for i, slices in rows.items():
+            results.extend(_pushed(body, part, f"grad_{i}") for part in leaving(slices))
+    start = [_or_zeros(site, i, cotangents[i]) for i in states]
+    start.extend(_no_rows(part) for slices in rows.values() for part in leaving(slices))
     backwards = -site.node.attrs.get(ORDER, 1)
-    made = region.loop(body, results, start, trips, backwards)
+    made = iter(region.loop(body, results, start, trips, backwards))
     out: list[Cotangent] = [None] * count
-    for i, tensor in zip(order, made, strict=True):
-        out[i] = tensor
+    for i in states:
+        out[i] = next(made)
+    for i, slices in rows.items():
+        parts = [_all_rows(next(made), part) for part in leaving(slices)]
+        out[i] = aggregated([cotangents[i], arrived(parts, site.inputs[i])])
     return out
+
+
+# Of a table that all iterations share, each adds to few rows: they are listed, not added up.
+
+
+def _some_rows(part: Tensor) -> TensorType:
+    """The type of the rows that each iteration lists."""
+    shape = part.type.shape
+    return TensorType(part.type.dtype.base, None if shape is None else (None, *shape[1:]))
+
+
+def _pushed(body: Body, part: Tensor, name: str) -> Tensor:
+    """The list of rows after an iteration."""
+    type_ = _some_rows(part)
+    before = body.add_arg(TensorType(variant, ()), name, type_)
+    return node("TensorListPushBack", (before, part), {"element_dtype": type_.dtype})
+
+
+def _no_rows(part: Tensor) -> Tensor:
+    """An empty list for rows."""
+    type_ = _some_rows(part)
+    inputs = (_dims(type_), integers(-1))
+    return node("EmptyTensorList", inputs, {"element_dtype": type_.dtype})
+
+
+def _all_rows(listed: Tensor, part: Tensor) -> Tensor:
+    """The rows of all iterations, as one tensor."""
+    type_ = _some_rows(part)
+    inputs = (listed, _dims(type_), constant([], int64))
+    return node("TensorListConcatV2", inputs, {"element_dtype": type_.dtype})
+
+
+def _dims(type_: TensorType) -> Tensor:
+    return integers([-1 if d is None else d for d in type_.shape or ()])
 
 
 def _or_zeros(site: Site, index: int, cotangent: Cotangent) -> Tensor:
@@ -129,24 +191,50 @@ def _pull_branch(site: Site, cotangents: Cotangents, transform: Transform) -> Co
         results = transform.dependent_results(site, side)
         with region.body(side, f"{_label(site)}_grad_{called}") as body:
             pulled = body.pull({i: c for i, c in given.items() if i in results}, order)
-            # IndexedSlices become tensors in the branch that made them
-            sides.append((body, [None if c is None else dense(c) for c in pulled]))
+            sides.append((body, pulled))
     kept = [k for k in range(len(order)) if any(found[k] is not None for _, found in sides)]
+    rows = {k: slices for k in kept if (slices := _rows_of([found[k] for _, found in sides]))}
     bodies = []
     for body, found in sides:
         with body:
-            results_kept = []
+            results_kept: list[Tensor] = []
             for k in kept:
-                tensor = found[k]
-                if tensor is None:
-                    tensor = zero_cotangent(body.param(order[k]))
-                results_kept.append(tensor)
+                c = found[k]
+                if k in rows:
+                    results_kept.extend(_like_rows(c, rows[k]))
+                else:
+                    results_kept.append(
+                        zero_cotangent(body.param(order[k])) if c is None else dense(c)
+                    )
             bodies.append((body, results_kept))
-    made = region.branch(site.inputs[0], bodies)
+    made = iter(region.branch(site.inputs[0], bodies))
     out: list[Cotangent] = [None] * len(site.node.inputs)
-    for k, tensor in zip(kept, made, strict=True):
-        out[order[k] + 1] = tensor
+    for k in kept:
+        at = order[k] + 1
+        parts = [next(made) for _ in range(2 if k in rows else 1)]
+        out[at] = arrived(parts, site.inputs[at])
     return out
+
+
+def _rows_of(found: Sequence[Cotangent]) -> tuple[TensorType, TensorType] | None:
+    """Types of values and indices, where all sides that have a cotangent have rows of one kind."""
+    types = [
+        (_some_rows(c.values), c.indices.type.dtype)
+        for c in found if isinstance(c, IndexedSlices) and has_rows(c)
+    ]  # fmt: skip
+    values = {v for v, _ in types}
+    if len(values) != 1 or len(types) < sum(c is not None for c in found):
+        return None
+    wide = any(d is int64 for _, d in types)
+    return values.pop(), TensorType(int64 if wide else int32, (None,))
+
+
+def _like_rows(c: Cotangent, types: tuple[TensorType, TensorType]) -> tuple[Tensor, Tensor]:
+    """Values and indices of the rows of one side; none where it has no cotangent."""
+    if isinstance(c, IndexedSlices):
+        return c.values, cast(c.indices, types[1].dtype)
+    values, indices = (zeros(TensorType(t.dtype, (0, *(t.shape or ())[1:]))) for t in types)
+    return values, indices
 
 
 def _push_branch(site: Site, tangents: Tangents, transform: Transform) -> Tangents:
@@ -208,11 +296,11 @@ def _pull_call(site: Site, cotangents: Cotangents, transform: Transform) -> Cota
     region = transform.region(site)
     with region.body("f", f"{_label(site)}_grad") as body:
         found = body.pull(given, order)
-        kept = [(i, dense(c)) for i, c in zip(order, found, strict=True) if c is not None]
-    made = region.call(body, [c for _, c in kept])
+        kept = [(i, leaving(c)) for i, c in zip(order, found, strict=True) if c is not None]
+    made = iter(region.call(body, [t for _, tensors in kept for t in tensors]))
     out: list[Cotangent] = [None] * len(site.node.inputs)
-    for (i, _), tensor in zip(kept, made, strict=True):
-        out[i] = tensor
+    for i, tensors in kept:
+        out[i] = arrived([next(made) for _ in tensors], site.inputs[i])
     return out
 
 

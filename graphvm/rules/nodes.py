@@ -100,6 +100,15 @@ def shape_of(x: Tensor) -> Tensor:
     return integers(shape) if is_known(shape) else node("Shape", (x,))
 
 
+def shape_held(x: Tensor) -> Tensor:
+    """Shape of a tensor, or of the variable whose handle it is, as int32."""
+    if x.type.dtype.base is not dtypes.resource:
+        return shape_of(x)
+    held = x.graph.handle_of(x)
+    known = held is not None and is_known(held.shape)
+    return integers(held.shape) if known else node("VariableShape", (x,))
+
+
 def zeros(type_: TensorType) -> Tensor:
     """Zeros of a type whose shape is known."""
     return node("Fill", (integers(type_.shape), constant(0, type_.dtype)))
@@ -111,9 +120,7 @@ def zeros_like(x: Tensor) -> Tensor:
     if dtype is dtypes.resource:
         held = x.graph.handle_of(x)
         assert held is not None
-        known = is_known(held.shape)
-        shape = integers(held.shape) if known else node("VariableShape", (x,))
-        return node("Fill", (shape, constant(0, held.dtype)))
+        return node("Fill", (shape_held(x), constant(0, held.dtype)))
     if dtype is dtypes.variant:
         return node("ZerosLike", (x,))
     return node("Fill", (shape_of(x), constant(0, dtype)))

@@ -22,7 +22,10 @@ from typing import Any, Protocol, Self, TypeAlias
 from graphvm.graph import Graph, Operation, Tensor
 from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules.broadcasting import broadcast_like, reduced_like
-from graphvm.rules.list_elements import OneElement
+from graphvm.rules.cotangents import Cotangent as Cotangent
+from graphvm.rules.cotangents import Cotangents as Cotangents
+from graphvm.rules.cotangents import dense as dense
+from graphvm.rules.cotangents import shown as shown
 from graphvm.rules.nodes import add, conj, constant, mul, node, zeros_like
 from graphvm.rules.site import Site as Site
 from graphvm_runtime.dtypes import resource, variant
@@ -30,9 +33,6 @@ from graphvm_runtime.errors import RuleError
 from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.shapes import TensorType
 
-# What is known of the derivative in one tensor; None: it is zero.
-Cotangent: TypeAlias = "Tensor | IndexedSlices | OneElement | None"
-Cotangents: TypeAlias = Sequence[Cotangent]
 Tangents: TypeAlias = "Sequence[Tensor | None]"
 
 
@@ -59,6 +59,9 @@ class Body(Protocol):
 
     def result(self, index: int) -> Tensor:
         """The value of a result of the body."""
+
+    def passes(self, index: int) -> bool:
+        """Whether an iteration hands a parameter on as it is."""
 
     def pull(self, cotangents: Mapping[int, Tensor], params: Sequence[int]) -> list[Cotangent]:
         """Cotangents of parameters from those of results."""
@@ -144,19 +147,6 @@ class Rule(Protocol):
 
     def push(self, site: Site, tangents: Tangents, transform: Transform) -> Tangents:
         """Tangents of the outputs from those of the inputs."""
-
-
-def dense(cotangent: Cotangent) -> Tensor:
-    """A cotangent as a tensor."""
-    if isinstance(cotangent, IndexedSlices | OneElement):
-        return cotangent.dense()
-    assert cotangent is not None
-    return cotangent
-
-
-def shown(cotangent: Cotangent) -> Tensor | IndexedSlices | None:
-    """A cotangent as users see it."""
-    return dense(cotangent) if isinstance(cotangent, OneElement) else cotangent
 
 
 class Elementwise:

@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 from graphvm.graph import Graph, Tensor
-from graphvm.indexed_slices import IndexedSlices, joined
+from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules import RULES
-from graphvm.rules.list_elements import OneElement, summed
+from graphvm.rules.cotangents import aggregated
+from graphvm.rules.list_elements import OneElement
 from graphvm.rules.nodes import add, zeros_like
-from graphvm.rules.nodes import node as new_node
 from graphvm.rules.registry import (
     Cotangent,
     Cotangents,
@@ -498,21 +498,6 @@ def absolute(steps: Steps, saved: Node) -> tuple[Steps, str] | None:
     inner, last = path_of(saved)
     keep = len(steps) - len(inner)
     return None if keep < 0 else (steps[:keep] + inner, last)
-
-
-def aggregated(parts: Sequence[Cotangent]) -> Cotangent:
-    """The sum of cotangents; IndexedSlices stay what they are among themselves."""
-    terms = [p for p in parts if p is not None]
-    if len(terms) < 2:
-        return terms[0] if terms else None
-    elements = [t for t in terms if isinstance(t, OneElement)]
-    if elements:
-        whole = aggregated([t for t in terms if not isinstance(t, OneElement)])
-        return summed(None if whole is None else dense(whole), elements)
-    slices = [t for t in terms if isinstance(t, IndexedSlices)]
-    if len(slices) == len(terms):
-        return joined(slices)
-    return new_node("AddN", ([dense(t) for t in terms],))
 
 
 def _gated(found: Cotangents) -> Cotangents:

@@ -10,11 +10,11 @@ from typing import Any
 from graphvm.conversion import convert_to_tensor
 from graphvm.graph import Graph, Tensor
 from graphvm.indexed_slices import IndexedSlices
+from graphvm.rules.cotangents import Cotangent, aggregated, dense, shown
 from graphvm.rules.nodes import constant, node, shape_of, zeros_like
-from graphvm.rules.registry import Cotangent, dense, shown
 from graphvm.transforms.arguments import listed, some, tensors_of, values_of
 from graphvm.transforms.calls import in_calls, with_derived_calls
-from graphvm.transforms.derivation import PASSING, Derivation, aggregated
+from graphvm.transforms.derivation import PASSING, Derivation
 from graphvm.transforms.scopes import RaisedRoot, Root, has_derivative
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError
 from graphvm_runtime.ir import graph as ir

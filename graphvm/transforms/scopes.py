@@ -482,6 +482,10 @@ class BodyScope(Scope):
         """See `Body`."""
         return self.value(self.function.results[index])
 
+    def passes(self, index: int) -> bool:
+        """See `Body`."""
+        return passes_through(self.function, index)
+
     def pull(self, cotangents: Mapping[int, Tensor], params: Sequence[int]) -> list[Any]:
         """See `Body`."""
         return self.region.derivation.pulled_body(self, cotangents, params)
