@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
@@ -410,11 +411,19 @@ class Derivation:
         ]
 
     def _asked(self, site: NodeSite, call: Callable[[], T]) -> T:
+        node = site.node
         try:
             return call()
         except GraphvmError as error:
-            node = site.node
             raise error.located(node.signature(), source_text(node.source)) from error.__cause__
+        except RecursionError as error:
+            raise RuleError(
+                f"{len(site.scope.steps)} bodies deep is too deep to be differentiated: Python's "
+                f"recursion limit is {sys.getrecursionlimit()}",
+                node=node.signature(),
+                made=source_text(node.source),
+                do="raise it with sys.setrecursionlimit, or nest less",
+            ) from error
 
     def _placed(self, scope: Scope, node: Node) -> AbstractContextManager[object]:
         if not self.colocate or scope.steps:
