@@ -1,6 +1,7 @@
-"""Matrix products hold OpenBLAS at one thread while they run, and leave it as it was."""
+"""Matrix products keep to one thread while others need the cores, and leave OpenBLAS as it was."""
 
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,17 @@ def threads() -> blas._Threads:
     return found
 
 
+@pytest.fixture
+def rest(monkeypatch: pytest.MonkeyPatch) -> blas._Rest:
+    fresh = blas._Rest()
+    monkeypatch.setattr(blas, "_REST", fresh)
+    return fresh
+
+
+@pytest.mark.parametrize("resting", [False, True])
 @pytest.mark.parametrize("size", [1, 64, 80, 128, 255, 300])
-def test_the_product_is_numpys(size: int) -> None:
+def test_the_product_is_numpys(size: int, resting: bool, rest: blas._Rest) -> None:
+    rest.until = time.perf_counter() + 1000.0 * resting
     rng = np.random.default_rng(size)
     a, b = rng.standard_normal((2, size, size))
     assert np.allclose(blas.product(a, b), a @ b)
@@ -28,8 +38,9 @@ def test_the_product_is_numpys(size: int) -> None:
 
 
 def test_threads_are_as_before_also_after_an_error_and_from_many_threads(
-    threads: blas._Threads,
+    threads: blas._Threads, rest: blas._Rest
 ) -> None:
+    rest.until = time.perf_counter() + 1000.0
     before = threads.get()
     threads.set(2)
     try:
@@ -50,8 +61,9 @@ def test_threads_are_as_before_also_after_an_error_and_from_many_threads(
         threads.set(before)
 
 
-def test_a_product_of_middle_size_sees_one_thread(
-    threads: blas._Threads, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("resting", [False, True])
+def test_a_product_of_middle_size_sees_one_thread_during_a_rest(
+    threads: blas._Threads, rest: blas._Rest, monkeypatch: pytest.MonkeyPatch, resting: bool
 ) -> None:
     seen: dict[int, int] = {}
 
@@ -62,10 +74,49 @@ def test_a_product_of_middle_size_sees_one_thread(
     before = threads.get()
     threads.set(2)
     monkeypatch.setattr(np, "matmul", matmul)
+    rest.until = time.perf_counter() + 1000.0 * resting
     try:
         for size in (8, 128, 512):
             blas.product(np.ones((size, size)), np.ones((size, size)))
-        assert seen == {8: 2, 128: 1, 512: 2}
+        assert seen == {8: 2, 128: 1 if resting else 2, 512: 2}
         assert threads.get() == 2
     finally:
         threads.set(before)
+
+
+def test_a_product_that_takes_long_begins_a_rest(
+    rest: blas._Rest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    lasts = 0.0
+
+    def clock() -> float:
+        return now
+
+    def matmul(a: Any, b: Any, out: Any) -> Any:
+        nonlocal now
+        now += lasts
+        return out
+
+    monkeypatch.setattr(np, "matmul", matmul)
+    monkeypatch.setattr(time, "perf_counter", clock)
+    square = np.ones((128, 128))
+
+    def rests(after: float, product: float, a: Any = square) -> float:
+        """How long the rest is that a product of some seconds begins."""
+        nonlocal now, lasts
+        now, lasts = now + after, product
+        blas.product(a, square)
+        return rest.until - now
+
+    assert rests(0.0, 5e-4) < 0
+    assert rests(0.0, 0.02) == pytest.approx(blas.SHORTEST_REST)
+    assert rests(0.05, 0.02) < blas.SHORTEST_REST  # during it nothing counts
+    assert rests(1.0, 0.02) == pytest.approx(4 * blas.SHORTEST_REST)
+    for _ in range(5):
+        longest = rests(blas.LONGEST_REST + 1, 0.02)
+    assert longest == pytest.approx(blas.LONGEST_REST)
+    assert rests(100.0, 0.02) == pytest.approx(blas.SHORTEST_REST)
+    # many at once take longer, whole numbers are none of BLAS
+    assert rests(100.0, 0.02, np.ones((50, 128, 128))) < 0
+    assert rests(100.0, 0.02, np.ones((128, 128), np.int64)) < 0

@@ -33,47 +33,41 @@ def planned(
         for register in (*ins.inputs, *ins.outputs):
             for root in roots[register]:
                 last[root] = at
-    # what is overwritten in place lives on as another register: leave it alone
-    overwritten = {ins.into for ins in code if isinstance(ins, Call) and ins.into >= 0}
+    # what is overwritten in place lives on as another register
+    after = {i.into: i.outputs[0] for i in code if isinstance(i, Call) and i.into >= 0}
     buffers: list[TensorType] = []
     free: dict[TensorType, list[int]] = {}
     ending: dict[int, list[int]] = {}
     out: list[Instruction] = []
     for at, ins in enumerate(code):
-        if isinstance(ins, Call) and _may_buffer(ins, types, roots, leaving, overwritten):
+        if isinstance(ins, Call) and _may_buffer(ins, types):
             register = ins.outputs[0]
-            type_ = types[register]
-            slots = free.setdefault(type_, [])
-            if slots:
-                slot = slots.pop()
-            else:
-                slot = len(buffers)
-                buffers.append(type_)
-            ending.setdefault(last[register], []).append(slot)
-            ins = replace(ins, buffer=slot)
+            lives = [register]
+            while lives[-1] in after:
+                lives.append(after[lives[-1]])
+            if all(roots[r] == {r} and r not in leaving for r in lives):
+                type_ = types[register]
+                slots = free.setdefault(type_, [])
+                if slots:
+                    slot = slots.pop()
+                else:
+                    slot = len(buffers)
+                    buffers.append(type_)
+                ending.setdefault(max(last[r] for r in lives), []).append(slot)
+                ins = replace(ins, buffer=slot)
         out.append(ins)
         for slot in ending.pop(at, ()):
             free.setdefault(buffers[slot], []).append(slot)
     return out, tuple(buffers)
 
 
-def _may_buffer(
-    ins: Call,
-    types: Mapping[int, TensorType],
-    roots: Sequence[frozenset[int]],
-    leaving: set[int],
-    overwritten: set[int],
-) -> bool:
+def _may_buffer(ins: Call, types: Mapping[int, TensorType]) -> bool:
     if not ins.kernel.out or ins.into >= 0 or len(ins.outputs) != 1:
         return False
-    register = ins.outputs[0]
-    type_ = types[register]
+    type_ = types[ins.outputs[0]]
     size = size_of(type_.shape)
     return (
         size is not None
         and type_.dtype.numpy.kind != "O"
         and size * type_.dtype.numpy.itemsize >= SMALLEST
-        and roots[register] == {register}
-        and register not in leaving
-        and register not in overwritten
     )

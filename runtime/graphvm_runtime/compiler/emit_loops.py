@@ -120,7 +120,9 @@ class Loops:
     def write(self, depth: int, ins: While, local: dict[int, str], names: Names) -> None:
         """Writes a loop, inline where that is possible."""
         writer = self.writer
-        args = [local[r] for r in ins.inputs]
+        args = [
+            f"own({local[r]})" if i in ins.copies else local[r] for i, r in enumerate(ins.inputs)
+        ]
         body, cond = ins.body.ready, ins.cond.ready
         variables = writer.outputs(ins.outputs, local, names)
         writer.assign(depth, variables, args, ins.node)
@@ -232,6 +234,9 @@ def _written_last(body: Program) -> dict[int, int]:
         Register -> which variable it becomes.
     """
     last = {r: at for at, ins in enumerate(body.code) for r in ins.inputs}
+    for at, ins in enumerate(body.code):
+        if isinstance(ins, Call) and ins.into >= 0:
+            last[ins.into] = max(at, last.get(ins.into, -1))
     out: dict[int, int] = {}
     for at, ins in enumerate(body.code):
         for register in ins.outputs if isinstance(ins, Call) else ():

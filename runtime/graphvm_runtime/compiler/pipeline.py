@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from graphvm_runtime import config
+from graphvm_runtime.compiler.passes.ahead import Ahead
 from graphvm_runtime.compiler.passes.counted import Counted
 from graphvm_runtime.compiler.passes.cse import CommonSubexpressions
 from graphvm_runtime.compiler.passes.cut_feeds import CutFeeds
@@ -55,7 +56,7 @@ ALWAYS: tuple[Pass, ...] = (
     NameStreams(), Infer(), Dereference(), RaiseControlFlow(), Materialise(), NonStrict(),
 )  # fmt: skip
 OPTIMISING: tuple[Pass, ...] = (
-    Inline(), Infer(always=True), Fold(), Simplify(), CommonSubexpressions(), Prune(),
+    Inline(), Infer(always=True), Fold(), Simplify(), CommonSubexpressions(), Ahead(), Prune(),
 )  # fmt: skip
 
 

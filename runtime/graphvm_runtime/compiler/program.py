@@ -78,7 +78,12 @@ class If:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class While:
-    """Runs `body` over its inputs as long as `cond` gives true."""
+    """Runs `body` over its inputs as long as `cond` gives true.
+
+    Attributes:
+        owned: variables whose arrays are the loop's own, which the body may write over.
+        copies: those of them that the program does not own: they are copied first.
+    """
 
     node: Node
     cond: Subprogram
@@ -86,6 +91,8 @@ class While:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     scalar: bool = False
+    owned: frozenset[int] = frozenset()
+    copies: tuple[int, ...] = ()
     dead: tuple[int, ...] = ()
 
 
@@ -131,6 +138,8 @@ class Program:
             step, -2-i parameter i; empty when it is the caller's alone.
         strands: more than one only where an instruction may wait for others.
         buffers: types of the planned buffers; each belongs to one run at a time.
+        owned: parameters that the program may write over: whoever runs it has no other use for
+            them. Only bodies of loops have such.
         needs_step: some instruction reaches the session or may loop.
     """
 
@@ -146,6 +155,7 @@ class Program:
     needs_step: bool = False
     blocking: bool = False
     buffers: tuple[TensorType, ...] = ()
+    owned: frozenset[int] = frozenset()
     types: Mapping[int, TensorType] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -165,7 +175,7 @@ class Program:
         for at, ins in enumerate(self.code):
             outs = ", ".join(f"r{r}" for r in ins.outputs)
             ins_text = ", ".join(
-                f"copy r{r}" if isinstance(ins, Call) and i in ins.copies else f"r{r}"
+                f"copy r{r}" if isinstance(ins, Call | While) and i in ins.copies else f"r{r}"
                 for i, r in enumerate(ins.inputs)
             )
             line = f"  {at}: {outs + ' = ' if outs else ''}{ins.node.op.name}({ins_text})"
@@ -195,9 +205,10 @@ class Program:
         for program in self.closure():
             for ins in program.code:
                 count[type(ins).__name__] += 1
+                if isinstance(ins, Call | While):
+                    count["copies"] += len(ins.copies)
                 if isinstance(ins, Call):
                     count["in place"] += ins.into >= 0
-                    count["copies"] += len(ins.copies)
                     count["buffered"] += ins.buffer >= 0
             count["programs"] += 1
             count["strands"] += max(1, len(program.strands))

@@ -183,7 +183,12 @@ plain("Transpose", _transposed, aliases=(0,))
 # ------------------------------------------------------------------------------ joining and cutting
 
 
-plain("ConcatV2", lambda *inputs: np.concatenate(inputs[:-1], inputs[-1].item()))
+@kernel("ConcatV2")
+def _concat(node: Node) -> Kernel:
+    def call(*inputs: Array, out: Array | None = None) -> Any:
+        return np.concatenate(inputs[:-1], inputs[-1].item(), out)
+
+    return Kernel(call, out=node.attrs["T"].numpy.kind != "O")
 
 
 def _offsets(dim: Array, *shapes: Array) -> list[Array]:

@@ -1,13 +1,14 @@
-"""Matrix products, small ones on one thread.
+"""Matrix products, on one thread while others need the cores.
 
 OpenBLAS shares a product out to all cores and lets its threads spin at a barrier. When another
 process or thread takes a core away meanwhile, a product of 50 microseconds lasts as long as the
-scheduler's time slice. Below some milliseconds one thread is about as fast, and never that slow.
+scheduler's time slice. After one that took so long the next are made on one thread for a while.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,7 +18,18 @@ from graphvm_runtime.dtypes import Array
 
 # Multiplications of one matrix product: OpenBLAS uses one thread by itself up to the first.
 ALONE = 1 << 18
+# So many take longer than a time slice anyway.
 SHARED = 1 << 27
+BLAS_TYPES = "fdFD"
+
+# Seconds that a product may take, and multiplications a second that any core makes.
+PATIENCE = 1e-3
+LEAST_RATE = 2e9
+
+# Seconds of rest: more each time that a product soon takes too long again.
+SHORTEST_REST = 0.1
+LONGEST_REST = 3.0
+SOON = 20.0
 
 # what builds of OpenBLAS add to the names of their functions
 _BUILDS = (("scipy_", "64_"), ("scipy_", ""), ("", "64_"), ("", ""))
@@ -41,10 +53,40 @@ def product(a: Array, b: Array, out: Array | None = None) -> Any:
     Raises:
         ValueError: the shapes do not fit.
     """
-    if ALONE < a.shape[-2] * a.shape[-1] * b.shape[-1] < SHARED:
+    work = a.shape[-2] * a.shape[-1] * b.shape[-1]
+    if not ALONE < work < SHARED or a.dtype.char not in BLAS_TYPES:
+        return np.matmul(a, b, out)
+    start = time.perf_counter()
+    if start < _REST.until:
         with _ALONE:
             return np.matmul(a, b, out)
-    return np.matmul(a, b, out)
+    result = np.matmul(a, b, out)
+    end = time.perf_counter()
+    whole = max(a.size * b.shape[-1], b.size * a.shape[-2])  # of all matrices together
+    if end - start > PATIENCE + whole / LEAST_RATE:
+        _REST.begin(end)
+    return result
+
+
+class _Rest:
+    """How long other threads than the caller's are left alone.
+
+    Attributes:
+        until: when that ends, in seconds of `time.perf_counter`.
+    """
+
+    def __init__(self) -> None:
+        self.until = 0.0
+        self._last = SHORTEST_REST
+
+    def begin(self, now: float) -> None:
+        """A product took too long."""
+        soon = now < self.until + SOON
+        self._last = min(4 * self._last, LONGEST_REST) if soon else SHORTEST_REST
+        self.until = now + self._last
+
+
+_REST = _Rest()
 
 
 class _Alone:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,16 @@ def _split(node: Node) -> Kernel:
             )
         if num == 1:
             return x
-        before = (slice(None),) * at
-        return [x[(*before, slice(i * length, (i + 1) * length))] for i in range(num)]
+        return [x[part] for part in _parts(at, length, num)]
 
     return Kernel(call, aliases=(1,))
+
+
+@lru_cache(maxsize=256)
+def _parts(axis: int, length: int, count: int) -> list[tuple[slice, ...]]:
+    """Indices of equal parts along an axis."""
+    before = (slice(None),) * axis
+    return [(*before, slice(i * length, (i + 1) * length)) for i in range(count)]
 
 
 @kernel("SplitV")

@@ -91,6 +91,8 @@ class Interpreter:
             results = self.run(ins.branches[chosen].ready, step, args[1:])
         elif isinstance(ins, While):
             cond, body = ins.cond.ready, ins.body.ready
+            for i in ins.copies:
+                args[i] = own(args[i])
             results = args
             while truth(self.run(cond, step, results)[0]):
                 step.cancel.check()

@@ -1,0 +1,266 @@
+"""Who owns which array, what dies where, what may be written over.
+
+A register's *roots* are the memory that it may share: registers that hold fresh memory, and
+memory from outside of the program as negative numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from graphvm_runtime.compiler.program import Call, Instruction, While
+from graphvm_runtime.shapes import TensorType, is_known, size_of
+
+BORROWED = -1  # memory that outlives the step; -2-i is parameter i
+IN_PLACE_BYTES = 2048  # below this a fresh array costs less than naming the old one
+
+
+def is_worth_keeping(type_: TensorType) -> bool:
+    """Whether writing over an array of this type is cheaper than a fresh one."""
+    size = size_of(type_.shape)
+    return (
+        is_known(type_.shape)
+        and size is not None
+        and type_.dtype.numpy.kind != "O"
+        and size * type_.dtype.numpy.itemsize >= IN_PLACE_BYTES
+    )
+
+
+class Finished(NamedTuple):
+    """Code with dead registers, copies and in-place outputs worked out.
+
+    Attributes:
+        kept: roots that some instruction took away and keeps.
+    """
+
+    code: list[Instruction]
+    kept: set[int]
+
+
+class Ownership:
+    """The registers of a program and the memory that they may share.
+
+    Attributes:
+        types: static type of each register.
+        roots: for each register.
+        writable: registers that hold a fresh array whole, no view of one.
+        owned: registers of parameters whose memory is the program's own.
+    """
+
+    def __init__(self) -> None:
+        self.types: dict[int, TensorType] = {}
+        self.roots: list[frozenset[int]] = []
+        self.writable: set[int] = set()
+        self.owned: list[int] = []
+
+    def new(self, type_: TensorType, roots: frozenset[int] | None = None) -> int:
+        """A new register; without roots it has fresh memory."""
+        number = len(self.roots)
+        self.roots.append(frozenset((number,)) if roots is None else roots)
+        self.types[number] = type_
+        return number
+
+    def parameter(self, index: int, type_: TensorType, owned: bool) -> int:
+        """The register of a parameter."""
+        if not owned:
+            return self.new(type_, frozenset((-2 - index,)))
+        register = self.new(type_)
+        self.writable.add(register)
+        self.owned.append(register)
+        return register
+
+    def is_whole(self, register: int) -> bool:
+        """Whether the register is itself a fresh array, not a view of one."""
+        return self.roots[register] == frozenset((register,)) and register in self.writable
+
+    def finished(
+        self, code: Sequence[Instruction], results: Sequence[int], one_strand: bool, plans: bool
+    ) -> Finished:
+        """The code with what the memory of its registers allows.
+
+        Args:
+            code: instructions in the order in which they run.
+            results: registers that leave the program.
+            one_strand: the instructions run in this order and no other.
+            plans: whether outputs are written over what nobody reads any more.
+        """
+        return _Finish(self, code, results, one_strand, plans).run()
+
+    def still_owned(
+        self,
+        owned: Iterable[int],
+        params: Sequence[int],
+        results: Sequence[int],
+        result_roots: Sequence[frozenset[int]],
+        code: Sequence[Instruction],
+    ) -> frozenset[int]:
+        """Variables of a loop's body that are its own in the next iteration too, to some use.
+
+        Args:
+            owned: those that are its own now.
+            params: registers of the variables.
+            results: registers that hold them after the iteration.
+            result_roots: see `of_results`.
+            code: what was finished.
+        """
+        over = {ins.into for ins in code if isinstance(ins, Call)}
+        return frozenset(
+            i for i in owned
+            if not result_roots[i]
+            and self.is_whole(results[i])
+            and (params[i] in over or params[i] in results)
+        )  # fmt: skip
+
+    def of_results(
+        self, results: Sequence[int], kept: set[int]
+    ) -> tuple[tuple[bool, ...], tuple[frozenset[int], ...]]:
+        """Which results have to be copied for the caller, and their roots as it sees them."""
+        copies: list[bool] = []
+        roots_out: list[frozenset[int]] = []
+        given: set[int] = set(kept)
+        for r in results:
+            roots = self.roots[r]
+            shared = any(root < 0 or root in given for root in roots)
+            copies.append(shared)
+            given |= {root for root in roots if root >= 0}
+            outside = frozenset(root for root in roots if root < 0)
+            if shared and not outside:
+                outside = frozenset((BORROWED,))
+            roots_out.append(outside)
+        for i, r in enumerate(results):  # two results of one memory: neither is the caller's alone
+            for j, q in enumerate(results):
+                if i != j and any(root >= 0 for root in self.roots[r] & self.roots[q]):
+                    roots_out[i] |= {BORROWED}
+        return tuple(copies), tuple(roots_out)
+
+
+class _Finish:
+    def __init__(
+        self,
+        memory: Ownership,
+        code: Sequence[Instruction],
+        results: Sequence[int],
+        one_strand: bool,
+        plans: bool,
+    ) -> None:
+        self.types, self.roots = memory.types, memory.roots
+        self.memory = memory
+        self.code = code
+        self.results = set(results)
+        self.one_strand = one_strand
+        self.plans = one_strand and plans
+        self.kept: set[int] = set()
+        self.spare = list(memory.owned)  # variables that nothing was written over yet
+        self.variables = set(memory.owned)  # registers that hold the memory of a variable
+        self.last: dict[int, int] = {}
+        for at, ins in enumerate(code):
+            for r in ins.inputs:
+                self.last[r] = at
+        for r in results:
+            self.last[r] = len(code)
+        self.sharing: dict[int, list[int]] = {}
+        for r, roots in enumerate(self.roots):
+            for root in roots:
+                self.sharing.setdefault(root, []).append(r)
+
+    def run(self) -> Finished:
+        code = [self._with_memory(at, ins) for at, ins in enumerate(self.code)]
+        last = self.last
+        for at, ins in enumerate(code):
+            if isinstance(ins, Call) and ins.into >= 0:
+                last[ins.into] = max(at, last.get(ins.into, -1))
+        out = []
+        for at, ins in enumerate(code):
+            dead = [r for r in ins.outputs if r not in last]
+            used = (*ins.inputs, ins.into) if isinstance(ins, Call) else ins.inputs
+            for r in used:
+                if r >= 0 and last[r] == at and r not in dead:
+                    dead.append(r)
+            out.append(replace(ins, dead=tuple(dead)))
+        return Finished(out, self.kept)
+
+    def _with_memory(self, at: int, ins: Instruction) -> Instruction:
+        if isinstance(ins, While):
+            return replace(ins, copies=self._taken(ins, at, list(ins.owned), whole=True))
+        if not isinstance(ins, Call):
+            return ins
+        kernel = ins.kernel
+        copies: tuple[int, ...] = ()
+        if kernel.keeps or kernel.lends:
+            given = [i for i in kernel.keeps if i < len(ins.inputs)]
+            given += [
+                i for i in kernel.lends
+                if any(root >= 0 for root in self.roots[ins.inputs[i]])
+            ]  # fmt: skip
+            copies = self._taken(ins, at, given)
+        into = -1
+        if self.plans and kernel.out and is_worth_keeping(self.types[ins.outputs[0]]):
+            into = self._target(ins, at)
+            if into in self.variables:
+                self.variables.update(ins.outputs)
+            if into in self.spare:
+                self.spare.remove(into)
+        return replace(ins, copies=copies, into=into)
+
+    def _ends_at(self, register: int, at: int) -> bool:
+        """Whether the register's memory is the program's own and nobody reads it after."""
+        roots = self.roots[register]
+        return (
+            bool(roots)
+            and all(root >= 0 for root in roots)
+            and all(self.last.get(r, -1) <= at for root in roots for r in self.sharing[root])
+        )
+
+    def _taken(
+        self, ins: Instruction, at: int, given: Sequence[int], whole: bool = False
+    ) -> tuple[int, ...]:
+        """Which inputs, of those at `given` that an instruction takes away, are copied for it.
+
+        One that takes arrays `whole` takes no views.
+        """
+        free = {
+            i for i in given
+            if self.one_strand
+            and self._may_give(ins, i, at)
+            and (not whole or self.memory.is_whole(ins.inputs[i]))
+        }  # fmt: skip
+        for i in free:
+            self.kept |= self.roots[ins.inputs[i]]
+        return tuple(i for i in given if i not in free)
+
+    def _may_give(self, ins: Instruction, position: int, at: int) -> bool:
+        """Whether an input's memory is the program's to give away, and used by nothing else."""
+        register = ins.inputs[position]
+        roots = self.roots[register]
+        return (
+            self._ends_at(register, at)
+            and not roots & self.kept
+            and ins.inputs.count(register) == 1
+            and not any(self.roots[r] & roots for j, r in enumerate(ins.inputs) if j != position)
+        )
+
+    def _target(self, ins: Call, at: int) -> int:
+        """The register whose array receives the output; -1 where none can."""
+        want = self.types[ins.outputs[0]]
+        inputs = [r for r in ins.inputs if ins.kernel.inplace and self._is_free(r, want, ins, at)]
+        own = [r for r in inputs if r in self.variables]
+        if not own and ins.outputs[0] in self.results:
+            # what stays behind is written to planned buffers, what leaves takes a variable's place
+            own = [
+                r for r in self.spare
+                if r not in ins.inputs and self._is_free(r, want, ins, at)
+            ]  # fmt: skip
+        return next(iter([*own, *inputs]), -1)
+
+    def _is_free(self, register: int, want: TensorType, ins: Call, at: int) -> bool:
+        """Whether a register holds an array of a type whole, and nothing reads it any more."""
+        roots = self.roots[register]
+        return (
+            self.types[register] == want
+            and self.memory.is_whole(register)
+            and self._ends_at(register, at)
+            and not roots & self.kept
+            and all(r == register or not self.roots[r] & roots for r in ins.inputs)
+        )
