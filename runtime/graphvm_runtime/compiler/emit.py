@@ -129,6 +129,7 @@ class Writer:
         }  # fmt: skip
         self.kernels: dict[int, str] = {}
         self.constants: dict[int, str] = {}
+        self.arrays: dict[str, str] = {}  # of constants that are scalars
         self.functions: dict[int, str] = {}
         self.waiting: list[tuple[str, Program]] = []
         self.active: list[Program] = []
@@ -298,6 +299,8 @@ class Writer:
                 f"own({local[r]})" if i in ins.copies else local[r]
                 for i, r in enumerate(ins.inputs)
             ]
+            if ins.kernel.expression or isinstance(ins.kernel.call, np.ufunc):
+                self._meet_arrays(ins, program, args)
             self._free(ins.dead, local, names, protected, ins.outputs)
             target = local[ins.into] if ins.into >= 0 else ""
             if ins.buffer >= 0:
@@ -314,6 +317,19 @@ class Writer:
             self._invoke(depth, ins, local, names)
         self._free(ins.dead, local, names, protected, ins.outputs)
         self._free_unused(ins, local, names, protected)
+
+    def _meet_arrays(self, ins: Call, program: Program, args: list[str]) -> None:
+        """Writes scalar constants that meet arrays as arrays, which NumPy would make of them."""
+        shapes = [program.types[r].shape for r in ins.inputs]
+        if not any(shapes):
+            return
+        for i, shape in enumerate(shapes):
+            scalar = self.namespace.get(args[i]) if shape == () else None
+            if isinstance(scalar, np.generic):
+                array = self.arrays.get(args[i])
+                if array is None:
+                    array = self.arrays[args[i]] = self.constant(np.asarray(scalar))
+                args[i] = array
 
     def _call_text(self, ins: Call, args: list[str], outs: list[str], target: str) -> str:
         kernel = ins.kernel
