@@ -41,7 +41,7 @@ def test_interpreted_emitted_and_through_bytes_agree(steps: Any, negate: Any) ->
 def test_scalar_constants_meet_arrays_and_scalars(dtype: tf.DType) -> None:
     with tf.Graph().as_default():
         x, s = tf.placeholder(dtype, [3]), tf.placeholder(dtype, [])
-        two = tf.constant(2, dtype)
+        two = tf.constant(dtype is tf.bool or 2, dtype)
         ops: list[Any] = [tf.equal, tf.not_equal]
         if dtype is not tf.bool:
             ops += [tf.add, tf.subtract, tf.multiply, tf.maximum, tf.less]
