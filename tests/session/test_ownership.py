@@ -8,6 +8,12 @@ import numpy as np
 import pytest
 
 import graphvm as tf
+from graphvm_runtime.compiler.assemble import Assembler
+from graphvm_runtime.compiler.program import Call
+from graphvm_runtime.dtypes import float64
+from graphvm_runtime.ir.graph import Function, Graph
+from graphvm_runtime.ir.levels import Level
+from graphvm_runtime.shapes import TensorType
 
 
 def _runs(session: Any, fetch: Any, feeds: Any = None, times: Any = 4) -> Any:
@@ -166,3 +172,21 @@ def test_assign_add_from_many_threads_loses_nothing(graph: Any) -> None:
         for t in threads:
             t.join()
         assert (sess.run(v) == 200).all()
+
+
+@pytest.mark.parametrize("of_function", [False, True])
+def test_what_is_sent_is_copied_where_it_may_be_written_over(of_function: bool) -> None:
+    """A step may still read what it sent when its program has gone on."""
+    level = Level({}, [], [], [], ())
+    level.param("x", TensorType(float64, (1000,)))
+    attrs = {"T": float64, "_channel": 0, "recv_device": b"/job:worker/task:1"}
+    level.add("send", "_Send", level.params, attrs, [])
+    nodes = tuple(level.nodes.values())
+    body = Function("f", tuple(level.params), (), (), Graph(nodes))
+    assembler = Assembler({"f": body})
+    program = (
+        assembler.function("f").ready if of_function
+        else assembler.program("main", nodes, body.params, ())
+    )  # fmt: skip
+    (send,) = (ins for ins in program.code if isinstance(ins, Call) and ins.node.name == "send")
+    assert send.copies == ((0,) if of_function else ())

@@ -60,10 +60,7 @@ class Assembler:
             order = self._callees_first(name)
             self._made.update((each, Subprogram(each)) for each in order)
             for each in order:
-                function = self._library[each]
-                self._made[each].program = self.program(
-                    each, function.body.nodes, function.params, function.results
-                )
+                self._made[each].program = self._of_function(each, frozenset())
             found = self._made[name]
         return found
 
@@ -88,11 +85,8 @@ class Assembler:
         }  # fmt: skip
         if not self.plans or program.blocking:
             return plain
-        function = self._library[plain.name]
         while owned:
-            program = self.program(
-                plain.name, function.body.nodes, function.params, function.results, owned
-            )
+            program = self._of_function(plain.name, owned)
             if program.owned == owned:
                 found = Subprogram(plain.name)
                 found.program = program
@@ -130,26 +124,30 @@ class Assembler:
         nodes: Sequence[Node],
         params: Sequence[Endpoint],
         results: Sequence[Endpoint],
-        owned: Set[int] = frozenset(),
     ) -> Program:
-        """The program that runs exactly these nodes, in this order.
+        """The program of a graph: it runs exactly these nodes, in this order.
 
         Args:
             name: what errors and texts call it.
             nodes: topological; nodes whose outputs are all parameters are not run.
-            params: endpoints whose values are given.
+            params: endpoints whose values are fed.
             results: endpoints whose values are wanted.
-            owned: parameters of a loop's body that it may write over.
         """
-        return _Assembly(self, name).build(nodes, params, results, owned)
+        return _Assembly(self, name, fed=True).build(nodes, params, results, frozenset())
+
+    def _of_function(self, name: str, owned: Set[int]) -> Program:
+        """The program of a function, which owns some of its parameters."""
+        function = self._library[name]
+        assembly = _Assembly(self, name, fed=False)
+        return assembly.build(function.body.nodes, function.params, function.results, owned)
 
 
 class _Assembly:
-    def __init__(self, assembler: Assembler, name: str) -> None:
+    def __init__(self, assembler: Assembler, name: str, fed: bool) -> None:
         self.assembler = assembler
         self.name = name
         self.register: dict[str, list[int]] = {}  # of the outputs of each node
-        self.memory = Ownership()
+        self.memory = Ownership(fed)
         self.constants: list[tuple[int, Any]] = []
         self.code: list[Instruction] = []
 

@@ -42,6 +42,10 @@ class Finished(NamedTuple):
 class Ownership:
     """The registers of a program and the memory that they may share.
 
+    Args:
+        fed: parameters are feeds, which nobody writes to. What a function is given, its caller
+            may write over later.
+
     Attributes:
         types: static type of each register.
         roots: for each register.
@@ -49,7 +53,8 @@ class Ownership:
         owned: registers of parameters whose memory is the program's own.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, fed: bool) -> None:
+        self._fed = fed
         self.types: dict[int, TensorType] = {}
         self.roots: list[frozenset[int]] = []
         self.writable: set[int] = set()
@@ -70,6 +75,11 @@ class Ownership:
         self.writable.add(register)
         self.owned.append(register)
         return register
+
+    def may_change(self, register: int) -> bool:
+        """Whether somebody may write to the register's memory before the step ends."""
+        roots = self.roots[register]
+        return any(root >= 0 or (root != BORROWED and not self._fed) for root in roots)
 
     def is_whole(self, register: int) -> bool:
         """Whether the register is itself a fresh array, not a view of one."""
@@ -190,10 +200,7 @@ class _Finish:
         copies: tuple[int, ...] = ()
         if kernel.keeps or kernel.lends:
             given = [i for i in kernel.keeps if i < len(ins.inputs)]
-            given += [
-                i for i in kernel.lends
-                if any(root >= 0 for root in self.roots[ins.inputs[i]])
-            ]  # fmt: skip
+            given += [i for i in kernel.lends if self.memory.may_change(ins.inputs[i])]
             copies = self._taken(ins, at, given)
         into = -1
         if self.plans and kernel.out and is_worth_keeping(self.types[ins.outputs[0]]):

@@ -36,7 +36,7 @@ class Kernel:
         keeps: inputs that are kept beyond the step or handed on (assign, enqueue, push); the
             program copies what it does not own before it gives it away.
         lends: inputs that are read until the step ends; like `keeps`, but what no instruction
-            ever writes to (a variable's value, a parameter, a constant) is not copied.
+            ever writes to (the value of a variable, a feed, a constant) is not copied.
         expression: Python expression that does the same, `{0} + {1}`; emitted in its place.
         out: `call(*inputs, out=array)` writes output 0 in place; the array has its exact
             shape and type.
