@@ -31,6 +31,14 @@ def user_source() -> Source:
     return code, frame.f_lasti
 
 
+def ended_in_ours(error: BaseException) -> bool:
+    """Whether an exception was raised by GraphVM's own code, not by a user's."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return at is not None and at.tb_frame.f_code.co_filename.startswith(_OURS)
+
+
 def here() -> str:
     """The user's own line as text, `model.py:42, in layer`; for messages only: it is slow."""
     return source_text(user_source())

@@ -21,6 +21,7 @@ from graphvm.rules.registry import (
     Tangents,
     dense,
 )
+from graphvm.source import ended_in_ours
 from graphvm.transforms.regions import DerivedRegion
 from graphvm.transforms.scopes import (
     BodyScope,
@@ -417,6 +418,8 @@ class Derivation:
         except GraphvmError as error:
             raise error.located(node.signature(), source_text(node.source)) from error.__cause__
         except RecursionError as error:
+            if not site.scope.steps or not ended_in_ours(error):
+                raise
             raise RuleError(
                 f"{len(site.scope.steps)} bodies deep is too deep to be differentiated: Python's "
                 f"recursion limit is {sys.getrecursionlimit()}",

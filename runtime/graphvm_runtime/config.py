@@ -113,6 +113,9 @@ LOG = Switch(
 )
 TRACEBACK = Switch("GRAPHVM_TRACEBACK", "", _one_of("full"), "`full` shows our own frames")
 STRICT = Switch("GRAPHVM_STRICT", False, _flag, "every session goes through serialized bytes")
+DETERMINISTIC = Switch(
+    "GRAPHVM_DETERMINISTIC", False, _flag, "matrix products on one thread: the same bits each time"
+)
 LINT = Switch("GRAPHVM_LINT", False, _flag, "warn of side effects that always run, or never do")
 TLS = Switch("GRAPHVM_TLS", "", str, "files for TLS with a cluster: authority,certificate,key")
 TASK = Switch("GRAPHVM_TASK", "", str, "name of this task, set by `graphvm worker`")
@@ -130,6 +133,7 @@ SWITCHES: dict[str, Switch[Any]] = {
         LOG,
         TRACEBACK,
         STRICT,
+        DETERMINISTIC,
         LINT,
         TLS,
         TASK,

@@ -48,6 +48,12 @@ def size_of(shape: Shape) -> int | None:
     return size
 
 
+def bytes_of(type_: TensorType) -> int | None:
+    """Bytes of an array of this type, None where that is not known or its elements are objects."""
+    size, element = size_of(type_.shape), type_.dtype.numpy
+    return None if size is None or element.kind == "O" else size * element.itemsize
+
+
 def merged_dim(a: Dim, b: Dim) -> Dim:
     """What both say of one dimension. Raises ShapeError when they differ."""
     if a is None:

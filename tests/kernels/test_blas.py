@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphvm_runtime import config
 from graphvm_runtime.kernels import blas
 
 
@@ -69,7 +70,7 @@ def test_a_product_of_middle_size_sees_one_thread_during_a_rest(
 
     def matmul(a: Any, b: Any, out: Any) -> Any:
         seen[len(a)] = threads.get()
-        return out
+        return np.zeros(1)
 
     before = threads.get()
     threads.set(2)
@@ -96,7 +97,7 @@ def test_a_product_that_takes_long_begins_a_rest(
     def matmul(a: Any, b: Any, out: Any) -> Any:
         nonlocal now
         now += lasts
-        return out
+        return np.zeros(1)
 
     monkeypatch.setattr(np, "matmul", matmul)
     monkeypatch.setattr(time, "perf_counter", clock)
@@ -120,3 +121,32 @@ def test_a_product_that_takes_long_begins_a_rest(
     # many at once take longer, whole numbers are none of BLAS
     assert rests(100.0, 0.02, np.ones((50, 128, 128))) < 0
     assert rests(100.0, 0.02, np.ones((128, 128), np.int64)) < 0
+
+
+def test_a_thin_product_that_fills_much_memory_begins_none(
+    rest: blas._Rest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blas, "PATIENCE", 0.0)
+    monkeypatch.setattr(blas, "LEAST_RATE", 1e30)
+    blas.product(np.ones((1000, 1)), np.ones((1, 1000)))
+    assert not rest.until
+
+
+def test_one_thread_alone_where_the_same_bits_are_asked_for(
+    threads: blas._Threads, rest: blas._Rest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def matmul(a: Any, b: Any, out: Any) -> Any:
+        seen.append(threads.get())
+        return np.zeros(1)
+
+    monkeypatch.setattr(np, "matmul", matmul)
+    before = threads.get()
+    threads.set(2)
+    try:
+        with config.DETERMINISTIC.set(True):
+            blas.product(np.ones((128, 128)), np.ones((128, 128)))
+        assert seen == [1]
+    finally:
+        threads.set(before)

@@ -73,6 +73,7 @@ class Assembler:
         plain = self.function(name)
         found = self._loops.get(name)
         if found is None and plain.program is not None:
+            self._loops[name] = plain  # for a body that contains itself
             found = self._loops[name] = self._with_variables(plain, plain.program)
         return found or plain
 
@@ -138,6 +139,8 @@ class Assembler:
     def _of_function(self, name: str, owned: Set[int]) -> Program:
         """The program of a function, which owns some of its parameters."""
         function = self._library[name]
+        if owned:
+            name += " owning " + ", ".join(map(str, sorted(owned)))
         assembly = _Assembly(self, name, fed=False)
         return assembly.build(function.body.nodes, function.params, function.results, owned)
 
@@ -188,14 +191,12 @@ class _Assembly:
                 raise error.located(node.signature()) from None
         result_registers = [self.register[e.node][e.index] for e in results]
         blocking = any(self.blocks(i) for i in self.code)
-        code, kept = memory.finished(
-            self.code, result_registers, not blocking, self.assembler.plans
+        done = memory.finished(
+            self.code, param_registers, result_registers, not blocking, self.assembler.plans
         )
-        copies, roots = memory.of_results(result_registers, kept)
-        buffers: tuple[TensorType, ...] = ()
+        code, buffers = done.code, tuple[TensorType, ...]()
         if not blocking and self.assembler.plans:
-            leaving = kept.union(*(memory.roots[r] for r in result_registers))
-            code, buffers = planned(code, memory.types, memory.roots, leaving)
+            code, buffers = planned(code, memory.types, memory.roots, done.leaving)
         return Program(
             name=self.name,
             code=tuple(code),
@@ -203,14 +204,14 @@ class _Assembly:
             params=tuple(param_registers),
             constants=tuple(self.constants),
             results=tuple(result_registers),
-            result_copies=copies,
-            result_roots=roots,
+            result_copies=done.result_copies,
+            result_roots=done.result_roots,
             strands=strands(code, self.blocks) if blocking else (),
             needs_step=any(_needs_step(i) for i in code),
             blocking=blocking,
             buffers=buffers,
             types=memory.types,
-            owned=memory.still_owned(owned, param_registers, result_registers, roots, code),
+            owned=done.owned,
         )
 
     def add(self, node: Node) -> None:
@@ -302,8 +303,7 @@ class _Assembly:
         outputs = []
         for i, type_ in enumerate(node.outputs):
             if i in owned:
-                outputs.append(self.memory.new(type_))
-                self.memory.writable.add(outputs[-1])
+                outputs.append(self.memory.whole(type_))
                 continue
             # a variable holds its first value, or what the body gives, which may be another's
             seen: set[int] = {i}
@@ -318,10 +318,7 @@ class _Assembly:
                         seen.add(-2 - root)
                         stack.append(-2 - root)
             fresh = summary is not None and not summary[i]
-            number = self.memory.new(type_, roots)
-            if fresh:
-                self.memory.roots[number] = roots | {number}
-            outputs.append(number)
+            outputs.append(self.memory.new(type_, roots, fresh))
         self.register[node.name] = outputs
         pred = None
         if cond.program is not None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from graphvm_runtime.compiler.program import Call, Instruction
-from graphvm_runtime.shapes import TensorType, size_of
+from graphvm_runtime.shapes import TensorType, bytes_of
 
 SMALLEST = 1 << 15  # bytes; below this a fresh array is as fast
 
@@ -64,10 +64,4 @@ def planned(
 def _may_buffer(ins: Call, types: Mapping[int, TensorType]) -> bool:
     if not ins.kernel.out or ins.into >= 0 or len(ins.outputs) != 1:
         return False
-    type_ = types[ins.outputs[0]]
-    size = size_of(type_.shape)
-    return (
-        size is not None
-        and type_.dtype.numpy.kind != "O"
-        and size * type_.dtype.numpy.itemsize >= SMALLEST
-    )
+    return (bytes_of(types[ins.outputs[0]]) or 0) >= SMALLEST

@@ -8,7 +8,8 @@ traceback tells which node failed at no cost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import count
@@ -129,7 +130,8 @@ class Writer:
         }  # fmt: skip
         self.kernels: dict[int, str] = {}
         self.constants: dict[int, str] = {}
-        self.arrays: dict[str, str] = {}  # of constants that are scalars
+        self.arrays: dict[int, str] = {}  # of constants that are scalars
+        self.scalars: dict[int, dict[int, np.generic]] = {}  # constants of each program
         self.functions: dict[int, str] = {}
         self.waiting: list[tuple[str, Program]] = []
         self.active: list[Program] = []
@@ -222,11 +224,17 @@ class Writer:
     def _whole(self, depth: int, program: Program, params: list[str], names: Names) -> list[str]:
         if program.needs_step:
             self.line(depth, "cancel = step.cancel")
+        local = dict(zip(program.params, params, strict=True))
+        with self._buffered(depth):
+            return self.body(depth, program, local, names)
+
+    @contextmanager
+    def _buffered(self, depth: int) -> Iterator[None]:
+        """Writes around what is written inside how it gets its planned buffers."""
         self.line(depth, "pass")
         header = len(self.lines) - 1
         self.buffers = []
-        local = dict(zip(program.params, params, strict=True))
-        results = self.body(depth, program, local, names)
+        yield
         if self.buffers:
             held = self.constant(BufferPool(self.buffers))
             listed = "".join(f"b{i}, " for i in range(len(self.buffers)))
@@ -234,7 +242,6 @@ class Writer:
             self.line(depth, f"{held}.give(held)")
         else:
             del self.lines[header], self.nodes[header]
-        return results
 
     def strand(self, name: str, program: Program, strand: Strand) -> None:
         """Writes a strand as a function over the list of all registers."""
@@ -243,18 +250,19 @@ class Writer:
         self.line(1, "cancel = step.cancel")
         local: dict[int, str] = {}
         constants = dict(program.constants)
-        for at in strand.code:
-            ins = program.code[at]
-            for register in ins.inputs:
-                if register not in local:
-                    if register in constants:
-                        local[register] = self.constant(constants[register])
-                    else:
-                        local[register] = names.take()
-                        self.line(1, f"{local[register]} = r[{register}]")
-            self.instruction(1, program, at, local, names, None)
-            for register in ins.outputs:
-                self.line(1, f"r[{register}] = {local[register]}")
+        with self._buffered(1):
+            for at in strand.code:
+                ins = program.code[at]
+                for register in ins.inputs:
+                    if register not in local:
+                        if register in constants:
+                            local[register] = self.constant(constants[register])
+                        else:
+                            local[register] = names.take()
+                            self.line(1, f"{local[register]} = r[{register}]")
+                self.instruction(1, program, at, local, names, None)
+                for register in ins.outputs:
+                    self.line(1, f"r[{register}] = {local[register]}")
 
     def body(
         self,
@@ -319,17 +327,26 @@ class Writer:
         self._free_unused(ins, local, names, protected)
 
     def _meet_arrays(self, ins: Call, program: Program, args: list[str]) -> None:
-        """Writes scalar constants that meet arrays as arrays, which NumPy would make of them."""
-        shapes = [program.types[r].shape for r in ins.inputs]
-        if not any(shapes):
+        """Writes scalar constants that meet arrays as arrays.
+
+        NumPy would make such an array at each call, which takes longer than a small sum.
+        """
+        if not any(program.types[r].shape for r in ins.inputs):
             return
-        for i, shape in enumerate(shapes):
-            scalar = self.namespace.get(args[i]) if shape == () else None
-            if isinstance(scalar, np.generic):
-                array = self.arrays.get(args[i])
-                if array is None:
-                    array = self.arrays[args[i]] = self.constant(np.asarray(scalar))
-                args[i] = array
+        scalars = self.scalars.get(id(program))
+        if scalars is None:
+            scalars = {r: v for r, v in program.constants if isinstance(v, np.generic)}
+            self.scalars[id(program)] = scalars
+        for i, register in enumerate(ins.inputs):
+            if register in scalars:
+                args[i] = self._array(scalars[register])
+
+    def _array(self, scalar: np.generic) -> str:
+        """The name of a constant, as an array of rank 0."""
+        name = self.arrays.get(id(scalar))
+        if name is None:
+            name = self.arrays[id(scalar)] = self.constant(np.asarray(scalar))
+        return name
 
     def _call_text(self, ins: Call, args: list[str], outs: list[str], target: str) -> str:
         kernel = ins.kernel

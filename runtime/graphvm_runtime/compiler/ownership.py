@@ -6,12 +6,12 @@ memory from outside of the program as negative numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from graphvm_runtime.compiler.program import Call, Instruction, While
-from graphvm_runtime.shapes import TensorType, is_known, size_of
+from graphvm_runtime.compiler.program import Call, Instruction, While, touched
+from graphvm_runtime.shapes import TensorType, bytes_of
 
 BORROWED = -1  # memory that outlives the step; -2-i is parameter i
 IN_PLACE_BYTES = 2048  # below this a fresh array costs less than naming the old one
@@ -19,24 +19,25 @@ IN_PLACE_BYTES = 2048  # below this a fresh array costs less than naming the old
 
 def is_worth_keeping(type_: TensorType) -> bool:
     """Whether writing over an array of this type is cheaper than a fresh one."""
-    size = size_of(type_.shape)
-    return (
-        is_known(type_.shape)
-        and size is not None
-        and type_.dtype.numpy.kind != "O"
-        and size * type_.dtype.numpy.itemsize >= IN_PLACE_BYTES
-    )
+    return (bytes_of(type_) or 0) >= IN_PLACE_BYTES
 
 
 class Finished(NamedTuple):
     """Code with dead registers, copies and in-place outputs worked out.
 
     Attributes:
-        kept: roots that some instruction took away and keeps.
+        leaving: roots that leave the program, as results or kept by a kernel.
+        result_copies: for each result, whether it is copied for the caller.
+        result_roots: for each result, its roots as the caller sees them.
+        owned: positions of the variables that are the program's own in the next iteration too,
+            and that it writes over or hands on to one another.
     """
 
     code: list[Instruction]
-    kept: set[int]
+    leaving: set[int]
+    result_copies: tuple[bool, ...]
+    result_roots: tuple[frozenset[int], ...]
+    owned: frozenset[int]
 
 
 class Ownership:
@@ -50,7 +51,7 @@ class Ownership:
         types: static type of each register.
         roots: for each register.
         writable: registers that hold a fresh array whole, no view of one.
-        owned: registers of parameters whose memory is the program's own.
+        variables: registers of the parameters whose memory is the program's own.
     """
 
     def __init__(self, fed: bool) -> None:
@@ -58,22 +59,30 @@ class Ownership:
         self.types: dict[int, TensorType] = {}
         self.roots: list[frozenset[int]] = []
         self.writable: set[int] = set()
-        self.owned: list[int] = []
+        self.variables: list[int] = []
 
-    def new(self, type_: TensorType, roots: frozenset[int] | None = None) -> int:
-        """A new register; without roots it has fresh memory."""
+    def new(
+        self, type_: TensorType, roots: frozenset[int] | None = None, fresh: bool = False
+    ) -> int:
+        """A new register; it may have fresh memory as well as that of its roots."""
         number = len(self.roots)
-        self.roots.append(frozenset((number,)) if roots is None else roots)
+        own = frozenset((number,))
+        self.roots.append(own if roots is None else roots | own if fresh else roots)
         self.types[number] = type_
         return number
+
+    def whole(self, type_: TensorType) -> int:
+        """A new register with a fresh array that is no view."""
+        register = self.new(type_)
+        self.writable.add(register)
+        return register
 
     def parameter(self, index: int, type_: TensorType, owned: bool) -> int:
         """The register of a parameter."""
         if not owned:
             return self.new(type_, frozenset((-2 - index,)))
-        register = self.new(type_)
-        self.writable.add(register)
-        self.owned.append(register)
+        register = self.whole(type_)
+        self.variables.append(register)
         return register
 
     def may_change(self, register: int) -> bool:
@@ -86,47 +95,40 @@ class Ownership:
         return self.roots[register] == frozenset((register,)) and register in self.writable
 
     def finished(
-        self, code: Sequence[Instruction], results: Sequence[int], one_strand: bool, plans: bool
+        self,
+        code: Sequence[Instruction],
+        params: Sequence[int],
+        results: Sequence[int],
+        one_strand: bool,
+        plans: bool,
     ) -> Finished:
         """The code with what the memory of its registers allows.
 
         Args:
             code: instructions in the order in which they run.
+            params: registers of the parameters.
             results: registers that leave the program.
             one_strand: the instructions run in this order and no other.
             plans: whether outputs are written over what nobody reads any more.
         """
-        return _Finish(self, code, results, one_strand, plans).run()
-
-    def still_owned(
-        self,
-        owned: Iterable[int],
-        params: Sequence[int],
-        results: Sequence[int],
-        result_roots: Sequence[frozenset[int]],
-        code: Sequence[Instruction],
-    ) -> frozenset[int]:
-        """Variables of a loop's body that are its own in the next iteration too, to some use.
-
-        Args:
-            owned: those that are its own now.
-            params: registers of the variables.
-            results: registers that hold them after the iteration.
-            result_roots: see `of_results`.
-            code: what was finished.
-        """
-        over = {ins.into for ins in code if isinstance(ins, Call)}
-        return frozenset(
-            i for i in owned
-            if not result_roots[i]
+        finish = _Finish(self, code, results, one_strand, plans)
+        done = finish.run()
+        copies, roots = self._of_results(results, finish.kept)
+        over = {ins.into for ins in done if isinstance(ins, Call)}
+        owned = frozenset(
+            i for i, r in enumerate(params)
+            if r in self.variables
+            and not roots[i]
             and self.is_whole(results[i])
-            and (params[i] in over or params[i] in results)
+            and (r in over or r in results)
         )  # fmt: skip
+        leaving = finish.kept.union(*(self.roots[r] for r in results))
+        return Finished(done, leaving, copies, roots, owned)
 
-    def of_results(
+    def _of_results(
         self, results: Sequence[int], kept: set[int]
     ) -> tuple[tuple[bool, ...], tuple[frozenset[int], ...]]:
-        """Which results have to be copied for the caller, and their roots as it sees them."""
+        """See `Finished`; `kept` are roots that some instruction took away and keeps."""
         copies: list[bool] = []
         roots_out: list[frozenset[int]] = []
         given: set[int] = set(kept)
@@ -162,8 +164,8 @@ class _Finish:
         self.one_strand = one_strand
         self.plans = one_strand and plans
         self.kept: set[int] = set()
-        self.spare = list(memory.owned)  # variables that nothing was written over yet
-        self.variables = set(memory.owned)  # registers that hold the memory of a variable
+        self.spare = list(memory.variables)  # those that nothing was written over yet
+        self.descended = set(memory.variables)  # registers with the memory of a variable
         self.last: dict[int, int] = {}
         for at, ins in enumerate(code):
             for r in ins.inputs:
@@ -175,21 +177,18 @@ class _Finish:
             for root in roots:
                 self.sharing.setdefault(root, []).append(r)
 
-    def run(self) -> Finished:
+    def run(self) -> list[Instruction]:
         code = [self._with_memory(at, ins) for at, ins in enumerate(self.code)]
         last = self.last
         for at, ins in enumerate(code):
-            if isinstance(ins, Call) and ins.into >= 0:
-                last[ins.into] = max(at, last.get(ins.into, -1))
+            for r in touched(ins):
+                last[r] = max(at, last.get(r, -1))
         out = []
         for at, ins in enumerate(code):
             dead = [r for r in ins.outputs if r not in last]
-            used = (*ins.inputs, ins.into) if isinstance(ins, Call) else ins.inputs
-            for r in used:
-                if r >= 0 and last[r] == at and r not in dead:
-                    dead.append(r)
+            dead += dict.fromkeys(r for r in touched(ins) if last[r] == at)
             out.append(replace(ins, dead=tuple(dead)))
-        return Finished(out, self.kept)
+        return out
 
     def _with_memory(self, at: int, ins: Instruction) -> Instruction:
         if isinstance(ins, While):
@@ -205,8 +204,8 @@ class _Finish:
         into = -1
         if self.plans and kernel.out and is_worth_keeping(self.types[ins.outputs[0]]):
             into = self._target(ins, at)
-            if into in self.variables:
-                self.variables.update(ins.outputs)
+            if into in self.descended:
+                self.descended.update(ins.outputs)
             if into in self.spare:
                 self.spare.remove(into)
         return replace(ins, copies=copies, into=into)
@@ -252,7 +251,7 @@ class _Finish:
         """The register whose array receives the output; -1 where none can."""
         want = self.types[ins.outputs[0]]
         inputs = [r for r in ins.inputs if ins.kernel.inplace and self._is_free(r, want, ins, at)]
-        own = [r for r in inputs if r in self.variables]
+        own = [r for r in inputs if r in self.descended]
         if not own and ins.outputs[0] in self.results:
             # what stays behind is written to planned buffers, what leaves takes a variable's place
             own = [

@@ -230,6 +230,13 @@ class Program:
         return out
 
 
+def touched(ins: Instruction) -> tuple[int, ...]:
+    """The registers that an instruction reads or writes over."""
+    if isinstance(ins, Call) and ins.into >= 0:
+        return (*ins.inputs, ins.into)
+    return ins.inputs
+
+
 def subprograms(ins: Instruction) -> tuple[Subprogram, ...]:
     """The programs that an instruction runs."""
     if isinstance(ins, If):

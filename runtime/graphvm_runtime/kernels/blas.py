@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graphvm_runtime import config
 from graphvm_runtime.dtypes import Array
 
 # Multiplications of one matrix product: OpenBLAS uses one thread by itself up to the first.
@@ -22,9 +23,11 @@ ALONE = 1 << 18
 SHARED = 1 << 27
 BLAS_TYPES = "fdFD"
 
-# Seconds that a product may take, and multiplications a second that any core makes.
+# Seconds that a product may take; multiplications, and bytes of new memory, that any core makes
+# in a second.
 PATIENCE = 1e-3
 LEAST_RATE = 2e9
+LEAST_BANDWIDTH = 2e8
 
 # Seconds of rest: more each time that a product soon takes too long again.
 SHORTEST_REST = 0.1
@@ -57,13 +60,13 @@ def product(a: Array, b: Array, out: Array | None = None) -> Any:
     if not ALONE < work < SHARED or a.dtype.char not in BLAS_TYPES:
         return np.matmul(a, b, out)
     start = time.perf_counter()
-    if start < _REST.until:
+    if start < _REST.until or config.DETERMINISTIC.get():
         with _ALONE:
             return np.matmul(a, b, out)
     result = np.matmul(a, b, out)
     end = time.perf_counter()
     whole = max(a.size * b.shape[-1], b.size * a.shape[-2])  # of all matrices together
-    if end - start > PATIENCE + whole / LEAST_RATE:
+    if end - start > PATIENCE + whole / LEAST_RATE + result.nbytes / LEAST_BANDWIDTH:
         _REST.begin(end)
     return result
 

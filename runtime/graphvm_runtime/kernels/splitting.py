@@ -43,10 +43,10 @@ def _split(node: Node) -> Kernel:
 
 
 @lru_cache(maxsize=256)
-def _parts(axis: int, length: int, count: int) -> list[tuple[slice, ...]]:
-    """Indices of equal parts along an axis."""
+def _parts(axis: int, length: int, count: int) -> tuple[tuple[slice, ...], ...]:
+    """Indices of equal parts along an axis: making them takes longer than using them."""
     before = (slice(None),) * axis
-    return [(*before, slice(i * length, (i + 1) * length)) for i in range(count)]
+    return tuple((*before, slice(i * length, (i + 1) * length)) for i in range(count))
 
 
 @kernel("SplitV")
