@@ -126,8 +126,10 @@ def test_a_product_that_takes_long_begins_a_rest(
 def test_a_thin_product_that_fills_much_memory_begins_none(
     rest: blas._Rest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blas, "PATIENCE", 0.0)
-    monkeypatch.setattr(blas, "LEAST_RATE", 1e30)
+    times = iter([1000.0, 1000.02])
+    large = np.zeros((1000, 1000))
+    monkeypatch.setattr(np, "matmul", lambda a, b, out: large)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(times))
     blas.product(np.ones((1000, 1)), np.ones((1, 1000)))
     assert not rest.until
 

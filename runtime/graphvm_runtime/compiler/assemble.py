@@ -22,7 +22,7 @@ from graphvm_runtime.compiler.program import (
 )  # fmt: skip
 from graphvm_runtime.dtypes import bool_
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.bodies import body_keys, body_ref
+from graphvm_runtime.ir.bodies import body_keys, body_ref, callees_first
 from graphvm_runtime.ir.graph import Endpoint, Function, Node
 from graphvm_runtime.kernels.registry import made
 from graphvm_runtime.ops.functional import CASES
@@ -57,7 +57,7 @@ class Assembler:
         if found is None:
             if name not in self._library:
                 raise GraphError(f"the library has no function {name!r}")
-            order = self._callees_first(name)
+            order = callees_first([name], self._needed)
             self._made.update((each, Subprogram(each)) for each in order)
             for each in order:
                 self._made[each].program = self._of_function(each, frozenset())
@@ -100,24 +100,13 @@ class Assembler:
         assert self._runs is not None
         return self._runs(self.function(name))
 
-    def _callees_first(self, name: str) -> list[str]:
-        """The function and those that it needs and that are not made; calls may go deep."""
-        out: dict[str, None] = {}
-        seen: set[str] = set()
-        pending = [(name, False)]
-        while pending:
-            name, done = pending.pop()
-            if done:
-                out[name] = None
-            elif name not in seen and name not in self._made and name in self._library:
-                seen.add(name)
-                pending.append((name, True))
-                pending.extend(
-                    (body_ref(node, key).name, False)
-                    for node in reversed(self._library[name].body.nodes)
-                    for key in body_keys(node)
-                )
-        return list(out)
+    def _needed(self, name: str) -> list[str]:
+        """Functions that it needs and that are not made."""
+        if name in self._made or name not in self._library:
+            return []
+        nodes = self._library[name].body.nodes
+        found = (body_ref(node, key).name for node in nodes for key in body_keys(node))
+        return [f for f in found if f not in self._made and f in self._library]
 
     def program(
         self,

@@ -5,7 +5,7 @@ A key is the name of an attribute, `then_branch`, or a place in one, `branches[2
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.ops.functional import BRANCHES, CALLS, CASES, LOOPS
@@ -53,3 +53,19 @@ def passes_through(body: Function, index: int) -> bool:
     while nodes[result.node].op.name == "Identity":
         result = nodes[result.node].inputs[0]
     return result == body.params[index]
+
+
+def callees_first(names: Iterable[str], callees: Callable[[str], Iterable[str]]) -> list[str]:
+    """Functions and all that they run, each after what it runs; calls may go deep, and round."""
+    out: dict[str, None] = {}
+    seen: set[str] = set()
+    pending = [(name, False) for name in reversed(list(names))]
+    while pending:
+        name, done = pending.pop()
+        if done:
+            out[name] = None
+        elif name not in seen:
+            seen.add(name)
+            pending.append((name, True))
+            pending.extend((each, False) for each in reversed(list(callees(name))))
+    return list(out)

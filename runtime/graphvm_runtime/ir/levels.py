@@ -10,7 +10,7 @@ import numpy as np
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.dtypes import int32
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.graph import Endpoint, Function, Node
+from graphvm_runtime.ir.graph import Endpoint, Function, Node, Source
 from graphvm_runtime.ops.registry import AttrValue, lookup
 from graphvm_runtime.shapes import TensorType
 
@@ -32,6 +32,19 @@ class Level:
     used: set[Endpoint] = field(default_factory=set)
     replaced: dict[Endpoint, Endpoint] = field(default_factory=dict)
     changed: bool = False
+
+    @classmethod
+    def of(cls, function: Function, owner: tuple[Level, str, str] | None = None) -> Level:
+        """The body of a function."""
+        return cls(
+            {n.name: n for n in function.body.nodes},
+            list(function.params),
+            list(function.results),
+            list(function.result_names),
+            function.control,
+            function,
+            owner,
+        )
 
     def __post_init__(self) -> None:
         self.param_index = {e.node: i for i, e in enumerate(self.params)}
@@ -72,11 +85,12 @@ class Level:
         attrs: Mapping[str, AttrValue],
         types: Sequence[TensorType],
         device: DeviceSpec = ANY,
+        source: Source = "",
     ) -> Endpoint:
         """A new live node; its output 0."""
         op_def = lookup(op)
         full = {n: a.default for n, a in op_def.attrs.items()} | dict(attrs)
-        node = Node(name, op_def, tuple(inputs), (), full, tuple(types), device)
+        node = Node(name, op_def, tuple(inputs), (), full, tuple(types), device, source)
         return Endpoint(self.copied(node), 0)
 
     def copied(self, node: Node) -> str:

@@ -210,15 +210,7 @@ class _Work:
 
     def _open_body(self, level: Level, node: Node, attr: str) -> None:
         function = self.graph.function(body_ref(node, attr))
-        body = Level(
-            {n.name: n for n in function.body.nodes},
-            list(function.params),
-            list(function.results),
-            list(function.result_names),
-            function.control,
-            function,
-            (level, node.name, attr),
-        )
+        body = Level.of(function, (level, node.name, attr))
         level.bodies[node.name, attr] = body
         self.pending.extend((body, n) for n in function.control)
         if attr == "cond":

@@ -12,18 +12,18 @@ from dataclasses import dataclass, replace
 
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.dtypes import float32, float64, int32, resource, variant
-from graphvm_runtime.ir.bodies import passes_through
+from graphvm_runtime.ir.bodies import callees_first, passes_through
 from graphvm_runtime.ir.effects import Traces
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, ordered
 from graphvm_runtime.ir.levels import Level
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.functional import LOOPS
-from graphvm_runtime.ops.registry import FuncRef
-from graphvm_runtime.shapes import TensorType, is_known
+from graphvm_runtime.ops.registry import AttrValue, FuncRef
+from graphvm_runtime.shapes import TensorType, bytes_of
 
 FEWEST = 4  # elements of a sequence
 LEAST_WORK = 1 << 20  # multiplications an iteration; below them a list costs more than it saves
-MOST_BYTES = 1 << 26  # of all products together
+MOST_BYTES = 1 << 26  # of all products of one loop
 
 _LIST = TensorType(variant, ())
 
@@ -40,14 +40,31 @@ class Ahead:
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph with such products ahead of its loops, bodies included."""
         library = dict(graph.library)
-        for name, function in graph.library.items():
-            nodes = _Loops(function.body.nodes, library).rewritten()
+
+        def callees(name: str) -> list[str]:
+            return [ref.name for node in library[name].body.nodes for ref in node.functions()]
+
+        # a body is copied as it is by then, so its own loops come first
+        for name in callees_first(graph.library, callees):
+            nodes = _rewritten(library[name].body.nodes, library)
             if nodes is not None:
-                library[name] = replace(function, body=replace(function.body, nodes=nodes))
-        nodes = _Loops(graph.nodes, library).rewritten()
-        if nodes is None and library == dict(graph.library):
+                body = replace(library[name].body, nodes=nodes)
+                library[name] = replace(library[name], body=body)
+        nodes = _rewritten(graph.nodes, library)
+        if nodes is None and len(library) == len(graph.library):
             return graph, request
         return replace(graph, nodes=nodes or graph.nodes, library=library), request
+
+
+def _rewritten(nodes: Sequence[Node], library: dict[str, Function]) -> tuple[Node, ...] | None:
+    """The nodes with products ahead of the loops among them; None where there are none."""
+    outer = Level({n.name: n for n in nodes}, [], [], [], ())
+    for node in nodes:
+        if node.op.name in LOOPS:
+            products = _Candidates(outer, node, library).products()
+            if products:
+                _Move(outer, node, library).all(products)
+    return tuple(ordered(outer.nodes.values())) if outer.changed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,260 +72,261 @@ class _Product:
     """A product of a loop's body to take apart.
 
     Attributes:
-        node: the MatMul.
-        read: reads the element of the sequence.
-        sequence: the whole sequence, outside.
-        width: of an element: so many rows of the matrix belong to it.
-        first: they are the first rows, not the last.
+        node: the MatMul, `[rows, height] @ [height, columns]`.
+        index: number of the element, in the body.
+        sequence: the whole sequence outside, `[trips, rows, width]`.
+        first: the element meets the first rows of the matrix, not the last.
         rest: what the other rows are multiplied by; None where there are none.
         matrix: outside; a resource where each iteration reads a variable.
+        read: reads that variable.
     """
 
     node: Node
-    read: Node
+    index: Endpoint
     sequence: Endpoint
+    trips: int
+    rows: int
     width: int
+    height: int
+    columns: int
     first: bool
     rest: Endpoint | None
     matrix: Endpoint
+    read: Node | None
+
+    @property
+    def type(self) -> TensorType:
+        """Of the products of all elements."""
+        return TensorType(self.node.outputs[0].dtype, (self.trips, self.rows, self.columns))
 
 
-class _Loops:
-    """The loops among some nodes."""
+class _Candidates:
+    """Finds the products of one loop that can be taken out and are worth it."""
 
-    def __init__(self, nodes: Sequence[Node], library: dict[str, Function]) -> None:
-        self.outer = Level({n.name: n for n in nodes}, [], [], [], ())
+    def __init__(self, outer: Level, loop: Node, library: Mapping[str, Function]) -> None:
+        self.outer = outer
+        self.loop = loop
         self.library = library
+        self.body = library[loop.attrs["body"].name]
+        self.cond = library[loop.attrs["cond"].name]
+        self.nodes = self.body.body.by_name
+        self.places = {p: i for i, p in enumerate(self.body.params)}
 
-    def rewritten(self) -> tuple[Node, ...] | None:
-        """The nodes with products ahead of the loops; None where there are none."""
-        for node in list(self.outer.nodes.values()):
-            if node.op.name in LOOPS:
-                found = self._products(node)
-                if found:
-                    self._take_out(node.name, found)
-        return tuple(ordered(self.outer.nodes.values())) if self.outer.changed else None
-
-    # -- which -----------------------------------------------------------------------------
-
-    def _products(self, loop: Node) -> list[_Product]:
-        body = self.library[loop.attrs["body"].name]
-        cond = self.library[loop.attrs["cond"].name]
-        nodes = body.body.by_name
-        candidates = [n for n in nodes.values() if n.op.name == "MatMul"]
-        if not candidates:
+    def products(self) -> list[_Product]:
+        """Those that together stay within the memory that is allowed."""
+        found = [n for n in self.nodes.values() if n.op.name == "MatMul"]
+        counted = self._counted() if found else None
+        if counted is None:
             return []
-        length = self._trips(loop, cond, body)
-        if length is None:
-            return []
-        counter, trips = length
-        sequences = {
-            param: whole
-            for i, param in enumerate(body.params)
-            if (whole := self._sequence(loop, body, i, trips)) is not None
-        }
-        traces = Traces(self.library)
-        writes = any(traces.left_by(n) for f in (body, cond) for n in f.body.nodes)
-        out = []
-        for node in candidates:
-            found = self._product(loop, body, node, counter, sequences, not writes)
-            if found is not None and self._pays(found, trips):
-                out.append(found)
+        counter, trips = counted
+        out, size = [], 0
+        for node in found:
+            product = self._product(node, counter, trips)
+            if product is not None:
+                size += bytes_of(product.type) or 0
+                if size <= MOST_BYTES:
+                    out.append(product)
         return out
 
-    def _trips(self, loop: Node, cond: Function, body: Function) -> tuple[Endpoint, int] | None:
+    def _counted(self) -> tuple[Endpoint, int] | None:
         """The parameter that counts from 0 in ones, and up to what constant."""
-        test = _behind(cond.body.by_name, cond.results[0])
+        inside = self.cond.body.by_name
+        test = _behind(inside, self.cond.results[0])
         if test.op.name != "Less":
             return None
-        inside = cond.body.by_name
-        params = {p: i for i, p in enumerate(cond.params)}
-        place = params.get(_end(inside, test.inputs[0]))
-        limit = _end(inside, test.inputs[1])
+        places = {p: i for i, p in enumerate(self.cond.params)}
+        place, limit = places.get(_end(inside, test.inputs[0])), _end(inside, test.inputs[1])
         if place is None:
             return None
         bound = _constant(inside, limit)
-        if bound is None and limit in params and passes_through(body, params[limit]):
-            bound = _constant(self.outer.nodes, loop.inputs[params[limit]])
-        nodes, counter = body.body.by_name, body.params[place]
-        step = _behind(nodes, body.results[place])
+        if limit in places and passes_through(self.body, places[limit]):
+            bound = _constant(self.outer.nodes, self.loop.inputs[places[limit]])
+        counter = self.body.params[place]
+        step = _behind(self.nodes, self.body.results[place])
         counts = (
             step.op.name in ("Add", "AddV2")
-            and counter in (_end(nodes, e) for e in step.inputs)
-            and 1 in (_constant(nodes, e) for e in step.inputs)
-            and _constant(self.outer.nodes, loop.inputs[place]) == 0
+            and counter in (_end(self.nodes, e) for e in step.inputs)
+            and 1 in (_constant(self.nodes, e) for e in step.inputs)
+            and _constant(self.outer.nodes, self.loop.inputs[place]) == 0
         )
         return (counter, bound) if counts and bound is not None else None
 
-    def _sequence(self, loop: Node, body: Function, index: int, trips: int) -> Endpoint | None:
-        """The tensor whose elements a list that the loop only reads holds."""
-        if body.param_types[index].dtype is not variant or not passes_through(body, index):
-            return None
-        made = _behind(self.outer.nodes, loop.inputs[index])
-        if made.op.name != "TensorListFromTensor":
-            return None
-        shape = self.outer.type_of(made.inputs[0]).shape
-        known = shape is not None and len(shape) == 3 and is_known(shape) and shape[0] == trips
-        return made.inputs[0] if known else None
-
-    def _product(
-        self,
-        loop: Node,
-        body: Function,
-        node: Node,
-        counter: Endpoint,
-        sequences: Mapping[Endpoint, Endpoint],
-        reads_stay: bool,
-    ) -> _Product | None:
-        nodes = body.body.by_name
+    def _product(self, node: Node, counter: Endpoint, trips: int) -> _Product | None:
         if node.attrs["transpose_a"] or node.attrs["transpose_b"] or node.after:
             return None
-        matrix = self._matrix(loop, body, node.inputs[1], reads_stay)
-        if matrix is None:
-            return None
-        row = _behind(nodes, node.inputs[0])
+        row = _behind(self.nodes, node.inputs[0])
         parts = [node.inputs[0]]
         if row.op.name == "ConcatV2":
-            if len(row.inputs) != 3 or _constant(nodes, row.inputs[-1]) not in (1, -1):
+            if (
+                row.after
+                or len(row.inputs) != 3
+                or _constant(self.nodes, row.inputs[2]) not in (1, -1)
+            ):
                 return None
             parts = list(row.inputs[:2])
+        matrix = self._matrix(node.inputs[1])
+        if matrix is None:
+            return None
+        outside, read, shape = matrix
         for place, part in enumerate(parts):
-            read = _behind(nodes, part)
-            if (
-                read.op.name == "TensorListGetItem"
-                and _end(nodes, read.inputs[1]) == counter
-                and _end(nodes, read.inputs[0]) in sequences
-                and not read.after
-            ):
-                sequence = sequences[_end(nodes, read.inputs[0])]
-                shape = self.outer.type_of(sequence).shape
-                assert shape is not None
-                width = shape[2]
-                assert width is not None
-                rest = None if len(parts) == 1 else parts[1 - place]
-                return _Product(node, read, sequence, width, not place, rest, matrix)
+            sequence = self._sequence(part, counter)
+            if sequence is None:
+                continue
+            whole = self.outer.type_of(sequence).shape
+            match whole, shape, node.outputs[0]:
+                case (
+                    (int(length), int(rows), int(width)),
+                    (int(height), int(columns)),
+                    TensorType(dtype=dtype),
+                ):
+                    pays = (
+                        length == trips >= FEWEST
+                        and dtype in (float32, float64)
+                        and rows * width * columns >= LEAST_WORK
+                        and (width == height) == (len(parts) == 1)
+                    )
+                    if pays:
+                        rest = None if len(parts) == 1 else parts[1 - place]
+                        return _Product(
+                            node, counter, sequence, trips, rows, width, height, columns,
+                            not place, rest, outside, read,
+                        )  # fmt: skip
         return None
 
-    def _matrix(
-        self, loop: Node, body: Function, end: Endpoint, reads_stay: bool
-    ) -> Endpoint | None:
-        """What stays the same in all iterations, as it is called outside."""
-        nodes = body.body.by_name
-        params = {p: i for i, p in enumerate(body.params)}
-        read = _behind(nodes, end)
-        at = _end(nodes, end)
-        if read.op.name == "ReadVariableOp" and reads_stay and not read.after:
-            at = _end(nodes, read.inputs[0])
-        if at not in params or not passes_through(body, params[at]):
+    def _sequence(self, part: Endpoint, counter: Endpoint) -> Endpoint | None:
+        """The tensor, outside, of which each iteration reads the element of its number."""
+        item = _behind(self.nodes, part)
+        if item.op.name != "TensorListGetItem" or item.after:
             return None
-        return loop.inputs[params[at]]
+        place = self.places.get(_end(self.nodes, item.inputs[0]))
+        if place is None or _end(self.nodes, item.inputs[1]) != counter:
+            return None
+        if not passes_through(self.body, place):
+            return None
+        made = _behind(self.outer.nodes, self.loop.inputs[place])
+        return made.inputs[0] if made.op.name == "TensorListFromTensor" else None
 
-    def _pays(self, product: _Product, trips: int) -> bool:
-        type_ = product.node.outputs[0]
-        if type_.dtype not in (float32, float64) or not is_known(type_.shape):
-            return False
-        rows, columns = (d or 0 for d in type_.shape or ())
-        size = trips * rows * columns * type_.dtype.numpy.itemsize
-        return (
-            trips >= FEWEST
-            and rows * columns * product.width >= LEAST_WORK
-            and size <= MOST_BYTES
-            and self.outer.type_of(product.sequence).shape == (trips, rows, product.width)
-        )
+    def _matrix(self, end: Endpoint) -> tuple[Endpoint, Node | None, object] | None:
+        """What is the same in all iterations: outside, what reads it there, its shape."""
+        read: Node | None = _behind(self.nodes, end)
+        at = _end(self.nodes, end)
+        shape = self.body.body.type_of(at).shape
+        if read is not None and read.op.name == "ReadVariableOp":
+            if read.after or self._leaves_traces():
+                return None
+            at = _end(self.nodes, read.inputs[0])
+        else:
+            read = None
+        place = self.places.get(at)
+        if place is None or not passes_through(self.body, place):
+            return None
+        outside = self.loop.inputs[place]
+        if (self.outer.type_of(outside).dtype.base is resource) != (read is not None):
+            return None
+        return outside, read, shape
 
-    # -- out of the loop -------------------------------------------------------------------
+    def _leaves_traces(self) -> bool:
+        """Whether an iteration may change a variable."""
+        traces = Traces(self.library)
+        return any(traces.left_by(n) for f in (self.body, self.cond) for n in f.body.nodes)
 
-    def _take_out(self, name: str, products: Sequence[_Product]) -> None:
-        loop = self.outer.nodes[name]
-        body = self.library[loop.attrs["body"].name]
-        cond = self.library[loop.attrs["cond"].name]
-        inner, test = _level(body), _level(cond)
+
+class _Move:
+    """Moves products of one loop out of it."""
+
+    def __init__(self, outer: Level, loop: Node, library: dict[str, Function]) -> None:
+        self.outer = outer
+        self.name = loop.name
+        self.library = library
+        self.functions = {k: library[loop.attrs[k].name] for k in ("cond", "body")}
+        self.cond, self.body = (Level.of(self.functions[k]) for k in ("cond", "body"))
+        # all that the loop waits for may change what a variable holds
+        self.before = tuple(dict.fromkeys((*loop.after, *(e.node for e in loop.inputs))))
+
+    def all(self, products: Sequence[_Product]) -> None:
+        """Moves them and gives the loop bodies without them."""
         for product in products:
-            self._take_out_one(name, inner, test, product)
-        loop = self.outer.nodes[name]
+            self._take_out(product)
+        loop = self.outer.nodes[self.name]
         attrs = dict(loop.attrs)
-        for attr, level, old in (("body", inner, body), ("cond", test, cond)):
-            attrs[attr] = FuncRef(self._function(level, old), loop.attrs[attr].attrs)
-        self.outer.nodes[name] = loop.changed(attrs=attrs)
+        for key, level in (("cond", self.cond), ("body", self.body)):
+            attrs[key] = FuncRef(self._function(level, self.functions[key]), attrs[key].attrs)
+        self.outer.nodes[self.name] = loop.changed(attrs=attrs)
 
-    def _take_out_one(self, loop: str, body: Level, cond: Level, product: _Product) -> None:
-        outer, node = self.outer, product.node
-        type_ = node.outputs[0]
-        device, kind = node.device, {"T": type_.dtype}
-        prefix = f"{loop}/{node.name}/ahead"
-        trips, rows, width = (d or 0 for d in outer.type_of(product.sequence).shape or ())
-        columns = (type_.shape or (0, 0))[1] or 0
-        matrix = product.matrix
-        if outer.type_of(matrix).dtype.base is resource:
-            read = next(
-                n for n in body.nodes.values()
-                if Endpoint(n.name) == _end(body.nodes, node.inputs[1])
+    def _take_out(self, product: _Product) -> None:
+        node, dtype = product.node, product.node.outputs[0].dtype
+        kind: dict[str, AttrValue] = {"T": dtype}
+        trips, rows, columns = product.trips, product.rows, product.columns
+        width, height = product.width, product.height
+        other = height - width
+        prefix = f"{self.name}/{node.name}/ahead"
+
+        def outside(
+            what: str, op: str, inputs: Sequence[Endpoint], shape: tuple[int, ...], **attrs: object
+        ) -> Endpoint:
+            return self.outer.add(
+                f"{prefix}/{what}", op, inputs, {**kind, **attrs},
+                [TensorType(dtype, shape)], node.device, node.source,
             )  # fmt: skip
-            matrix = outer.add(f"{prefix}/read", "ReadVariableOp", [matrix], read.attrs,
-                               read.outputs, device)  # fmt: skip
-            late = outer.nodes[matrix.node].changed(after=outer.nodes[loop].after)
-            outer.nodes[matrix.node] = late
 
-        def of_matrix(what: str, begin: int, size: int) -> Endpoint:
+        def reshaped(what: str, value: Endpoint, *shape: int) -> Endpoint:
+            to = self.outer.constant(f"{prefix}/{what}/shape", shape)
+            return outside(what, "Reshape", [value, to], shape, Tshape=int32)
+
+        def rows_of(matrix: Endpoint, what: str, begin: int, size: int) -> Endpoint:
             ends = [
-                outer.constant(f"{prefix}/{what}/{n}", v)
+                self.outer.constant(f"{prefix}/{what}/{n}", v)
                 for n, v in (("begin", [begin, 0]), ("size", [size, columns]))
             ]
-            return outer.add(
-                f"{prefix}/{what}", "Slice", [matrix, *ends], {**kind, "Index": int32},
-                [TensorType(type_.dtype, (size, columns))], device,
-            )  # fmt: skip
+            return outside(what, "Slice", [matrix, *ends], (size, columns), Index=int32)
 
-        def reshaped(what: str, value: Endpoint, shape: tuple[int, ...]) -> Endpoint:
-            to = outer.constant(f"{prefix}/{what}/shape", shape)
-            return outer.add(
-                f"{prefix}/{what}", "Reshape", [value, to], {**kind, "Tshape": int32},
-                [TensorType(type_.dtype, shape)], device,
-            )  # fmt: skip
+        matrix = product.matrix
+        if product.read is not None:
+            matrix = self._read(f"{prefix}/read", product.read, matrix)
+        flat = reshaped("rows", product.sequence, trips * rows, width)
+        mine = matrix
+        if other:
+            mine = rows_of(matrix, "matrix", 0 if product.first else other, width)
+        found = outside("MatMul", "MatMul", [flat, mine], (trips * rows, columns))
+        found = reshaped("sequence", found, trips, rows, columns)
+        attrs: dict[str, AttrValue] = {"element_dtype": dtype, "shape_type": int32}
+        element = self.outer.constant(f"{prefix}/element_shape", [rows, columns])
+        listed = self.outer.add(f"{prefix}/list", "TensorListFromTensor", [found, element], attrs,
+                                [_LIST], node.device, node.source)  # fmt: skip
+        held = self._variable(listed, _LIST, f"{node.name}/ahead")
+        shape = self.body.constant(f"{node.name}/ahead/element_shape", [rows, columns])
+        item = self.body.add(
+            f"{node.name}/ahead/item", "TensorListGetItem", [held, product.index, shape],
+            {"element_dtype": dtype}, node.outputs, node.device, node.source,
+        )  # fmt: skip
+        changed = node.changed(op=lookup("Identity"), inputs=[item], attrs=kind)
+        if product.rest is not None:
+            below = rows_of(matrix, "rest", width if product.first else 0, other)
+            below = self._variable(below, TensorType(dtype, (other, columns)), f"{node.name}/rest")
+            rest = self.body.add(f"{node.name}/of_rest", "MatMul", [product.rest, below], kind,
+                                 node.outputs, node.device, node.source)  # fmt: skip
+            changed = node.changed(op=lookup("AddV2"), inputs=[rest, item], attrs=kind)
+        self.body.nodes[node.name] = changed
 
-        height = (outer.type_of(matrix).shape or (width,))[0] or width
-        other = height - width
-        flat = reshaped("rows", product.sequence, (trips * rows, width))
-        mine = matrix if not other else of_matrix("matrix", 0 if product.first else other, width)
-        found = outer.add(
-            f"{prefix}/MatMul", "MatMul", [flat, mine], kind,
-            [TensorType(type_.dtype, (trips * rows, columns))], device,
-        )  # fmt: skip
-        found = reshaped("sequence", found, (trips, rows, columns))
-        element = outer.constant(f"{prefix}/element_shape", [rows, columns])
-        listed = outer.add(
-            f"{prefix}/list", "TensorListFromTensor", [found, element],
-            {"element_dtype": type_.dtype, "shape_type": int32}, [_LIST], device,
-        )  # fmt: skip
-        held = self._variable(loop, body, cond, listed, _LIST, f"{node.name}/ahead")
-        shape = body.constant(f"{node.name}/ahead/element_shape", [rows, columns])
-        item = body.add(
-            f"{node.name}/ahead/item", "TensorListGetItem", [held, product.read.inputs[1], shape],
-            {"element_dtype": type_.dtype}, [type_], device,
-        )  # fmt: skip
-        if product.rest is None:
-            body.nodes[node.name] = node.changed(op=lookup("Identity"), inputs=[item], attrs=kind)
-            return
-        below = of_matrix("rest", width if product.first else 0, other)
-        small = TensorType(type_.dtype, (other, columns))
-        below = self._variable(loop, body, cond, below, small, f"{node.name}/rest")
-        rest = body.add(f"{node.name}/of_rest", "MatMul", [product.rest, below], kind,
-                        [type_], device)  # fmt: skip
-        body.nodes[node.name] = node.changed(op=lookup("AddV2"), inputs=[rest, item], attrs=kind)
+    def _read(self, name: str, read: Node, handle: Endpoint) -> Endpoint:
+        """A read of a variable before the loop, with the value that it has in the loop."""
+        found = self.outer.add(name, read.op.name, [handle], read.attrs, read.outputs,
+                               read.device, read.source)  # fmt: skip
+        late = self.outer.nodes[found.node].changed(after=self.before)
+        self.outer.nodes[found.node] = late
+        return found
 
-    def _variable(
-        self, loop: str, body: Level, cond: Level, start: Endpoint, type_: TensorType, name: str
-    ) -> Endpoint:
+    def _variable(self, start: Endpoint, type_: TensorType, name: str) -> Endpoint:
         """A new variable that all iterations pass through, inside the body."""
-        cond.param(name, type_)
-        param = body.param(name, type_)
-        body.result(param.node, param)
-        node = self.outer.nodes[loop]
-        attrs = {**node.attrs, "T": (*node.attrs["T"], type_.dtype)}
+        self.cond.param(name, type_)
+        param = self.body.param(name, type_)
+        self.body.result(param.node, param)
+        loop = self.outer.nodes[self.name]
+        attrs = {**loop.attrs, "T": (*loop.attrs["T"], type_.dtype)}
         if attrs.get("output_shapes"):
             attrs["output_shapes"] = (*attrs["output_shapes"], type_.shape)
-        self.outer.nodes[loop] = node.changed(
-            inputs=(*node.inputs, start), outputs=(*node.outputs, type_), attrs=attrs
+        self.outer.nodes[self.name] = loop.changed(
+            inputs=(*loop.inputs, start), outputs=(*loop.outputs, type_), attrs=attrs
         )
         return param
 
@@ -328,17 +346,10 @@ class _Loops:
         return name
 
 
-def _level(function: Function) -> Level:
-    return Level(
-        dict(function.body.by_name), list(function.params), list(function.results),
-        list(function.result_names), function.control, function,
-    )  # fmt: skip
-
-
 def _end(nodes: Mapping[str, Node], end: Endpoint) -> Endpoint:
-    """An endpoint behind all that hands it on."""
-    while nodes[end.node].op.name == "Identity":
-        end = nodes[end.node].inputs[0]
+    """An endpoint behind all that does nothing but hand it on."""
+    while (node := nodes[end.node]).op.name == "Identity" and not node.after:
+        end = node.inputs[0]
     return end
 
 
