@@ -6,16 +6,9 @@ from collections.abc import Mapping
 
 from graphvm.graph import Tensor
 from graphvm.rules.broadcasting import broadcast_like, reduced_like
+from graphvm.rules.cotangents import Cotangent, Cotangents
 from graphvm.rules.nodes import integers, node, reshape, select, shape_of, total, zeros_like
-from graphvm.rules.registry import (
-    Cotangent,
-    Cotangents,
-    Linear,
-    NotDifferentiable,
-    Rule,
-    Site,
-    Tangents,
-)
+from graphvm.rules.registry import Linear, NotDifferentiable, Rule, Site, Tangents
 
 
 def _pass(site: Site, *cotangents: Cotangent) -> Cotangents:

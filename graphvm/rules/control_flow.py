@@ -8,15 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm.rules.registry import (
-    Both,
-    Cotangents,
-    NotDifferentiable,
-    Rule,
-    Site,
-    Tangents,
-    Transform,
-)
+from graphvm.rules.cotangents import Cotangents
+from graphvm.rules.registry import Both, NotDifferentiable, Rule, Site, Tangents, Transform
 from graphvm_runtime.errors import RuleError
 from graphvm_runtime.ops.control_flow import PRIMITIVES
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from graphvm.graph import Tensor
 from graphvm.indexed_slices import IndexedSlices, joined
@@ -44,7 +44,7 @@ def aggregated(parts: Sequence[Cotangent]) -> Cotangent:
     return node("AddN", ([dense(t) for t in terms],))
 
 
-def has_rows(cotangent: Cotangent) -> bool:
+def has_rows(cotangent: Cotangent) -> TypeGuard[IndexedSlices]:
     """Whether it is given by some rows, whose shape is known."""
     if not isinstance(cotangent, IndexedSlices):
         return False

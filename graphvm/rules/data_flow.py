@@ -10,16 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphvm.graph import Tensor
-from graphvm.rules.registry import (
-    Both,
-    Cotangents,
-    Linear,
-    NotDifferentiable,
-    Rule,
-    Site,
-    Tangents,
-    Transform,
-)
+from graphvm.rules.cotangents import Cotangents
+from graphvm.rules.registry import Both, Linear, NotDifferentiable, Rule, Site, Tangents, Transform
 from graphvm_runtime.errors import RuleError
 
 

@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphvm.graph import Tensor
+from graphvm.rules.cotangents import Cotangents, dense
 from graphvm.rules.nodes import add, conj, integers, mul, node, reshape, shape_of, total
-from graphvm.rules.registry import (
-    Both,
-    Cotangents,
-    Rule,
-    Site,
-    Tangents,
-    Transform,
-    again,
-    dense,
-)
+from graphvm.rules.registry import Both, Rule, Site, Tangents, Transform, again
 from graphvm_runtime.ops.einsum import terms
 from graphvm_runtime.shapes import is_known
 

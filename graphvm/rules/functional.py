@@ -7,7 +7,7 @@ branch takes the same side again, a call is a call of the derivative.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from graphvm.graph import Tensor
 from graphvm.indexed_slices import IndexedSlices
@@ -21,7 +21,7 @@ from graphvm.rules.cotangents import (
     leaving,
 )
 from graphvm.rules.list_elements import zero_cotangent
-from graphvm.rules.nodes import cast, constant, integers, node, zeros, zeros_like
+from graphvm.rules.nodes import node, zeros, zeros_like
 from graphvm.rules.registry import (
     Body,
     Both,
@@ -31,14 +31,15 @@ from graphvm.rules.registry import (
     Tangents,
     Transform,
 )
-from graphvm_runtime.dtypes import int32, int64, resource, variant
+from graphvm.rules.rows import ListedRows, are_few, common, parts_of
+from graphvm_runtime.dtypes import resource
 from graphvm_runtime.errors import RuleError
 from graphvm_runtime.ir.bodies import body_keys
 from graphvm_runtime.ir.calls import call_op
 from graphvm_runtime.ir.graph import Function
-from graphvm_runtime.ir.saved import ORDER
+from graphvm_runtime.ir.saved import ORDER, RECOMPUTE
 from graphvm_runtime.ops.registry import FuncRef
-from graphvm_runtime.shapes import TensorType, is_known
+from graphvm_runtime.shapes import is_known
 
 
 def _label(site: Site) -> str:
@@ -62,75 +63,42 @@ def _pull_loop(site: Site, cotangents: Cotangents, transform: Transform) -> Cota
     order = sorted(active)
     trips = transform.trips(site)
     region = transform.region(site)
-    results: list[Tensor] = []
-    start: list[Tensor] = []
-    rows: dict[int, IndexedSlices] = {}
+    # what every iteration hands on, each adds to: whole, or a few rows
     with region.body("body", f"{_label(site)}_grad_body") as body:
 
         def state(i: int) -> Tensor:
             return body.add_arg(body.param_type(i), f"grad_{i}", body.param_handle(i))
 
-        states = {i: state(i) for i in order if not body.passes(i)}
+        states = {i: state(i) for i in order if not body.passes_through(i)}
         found = dict(zip(order, body.pull(states, order), strict=True))
-        for i in states:
-            c = found[i]
-            results.append(zero_cotangent(body.param(i)) if c is None else dense(c))
+        results = {i: _whole(body, i, found[i]) for i in states}
+        few: dict[int, IndexedSlices] = {}
         for i in order:
+            c = found[i]
             if i in states:
                 continue
-            c = found[i]
-            if isinstance(c, IndexedSlices) and has_rows(c):
-                rows[i] = c
-            else:  # what every iteration adds to
+            # a list grows with the loop: not where memory was asked to be saved
+            if has_rows(c) and are_few(c, body.param_type(i)) and RECOMPUTE not in site.node.attrs:
+                few[i] = c
+            else:
                 states[i] = state(i)
-                results.append(dense(aggregated([states[i], c])))
-        for i, slices in rows.items():
-            results.extend(_pushed(body, part, f"grad_{i}") for part in leaving(slices))
-    start = [_or_zeros(site, i, cotangents[i]) for i in states]
-    start.extend(_no_rows(part) for slices in rows.values() for part in leaving(slices))
+                results[i] = dense(aggregated([states[i], c]))
+        rows = {i: ListedRows(body, c, f"grad_{i}") for i, c in few.items()}
+        listed = [t for each in rows.values() for t in each.results]
+    start = [_or_zeros(site, i, cotangents[i]) for i in results]
+    start.extend(t for each in rows.values() for t in each.start())
     backwards = -site.node.attrs.get(ORDER, 1)
-    made = iter(region.loop(body, results, start, trips, backwards))
+    made = iter(region.loop(body, [*results.values(), *listed], start, trips, backwards))
     out: list[Cotangent] = [None] * count
-    for i in states:
+    for i in results:
         out[i] = next(made)
-    for i, slices in rows.items():
-        parts = [_all_rows(next(made), part) for part in leaving(slices)]
-        out[i] = aggregated([cotangents[i], arrived(parts, site.inputs[i])])
+    for i, each in rows.items():
+        out[i] = aggregated([cotangents[i], each.joined(made, site.inputs[i])])
     return out
 
 
-# Of a table that all iterations share, each adds to few rows: they are listed, not added up.
-
-
-def _some_rows(part: Tensor) -> TensorType:
-    """The type of the rows that each iteration lists."""
-    shape = part.type.shape
-    return TensorType(part.type.dtype.base, None if shape is None else (None, *shape[1:]))
-
-
-def _pushed(body: Body, part: Tensor, name: str) -> Tensor:
-    """The list of rows after an iteration."""
-    type_ = _some_rows(part)
-    before = body.add_arg(TensorType(variant, ()), name, type_)
-    return node("TensorListPushBack", (before, part), {"element_dtype": type_.dtype})
-
-
-def _no_rows(part: Tensor) -> Tensor:
-    """An empty list for rows."""
-    type_ = _some_rows(part)
-    inputs = (_dims(type_), integers(-1))
-    return node("EmptyTensorList", inputs, {"element_dtype": type_.dtype})
-
-
-def _all_rows(listed: Tensor, part: Tensor) -> Tensor:
-    """The rows of all iterations, as one tensor."""
-    type_ = _some_rows(part)
-    inputs = (listed, _dims(type_), constant([], int64))
-    return node("TensorListConcatV2", inputs, {"element_dtype": type_.dtype})
-
-
-def _dims(type_: TensorType) -> Tensor:
-    return integers([-1 if d is None else d for d in type_.shape or ()])
+def _whole(body: Body, index: int, cotangent: Cotangent) -> Tensor:
+    return zero_cotangent(body.param(index)) if cotangent is None else dense(cotangent)
 
 
 def _or_zeros(site: Site, index: int, cotangent: Cotangent) -> Tensor:
@@ -193,7 +161,7 @@ def _pull_branch(site: Site, cotangents: Cotangents, transform: Transform) -> Co
             pulled = body.pull({i: c for i, c in given.items() if i in results}, order)
             sides.append((body, pulled))
     kept = [k for k in range(len(order)) if any(found[k] is not None for _, found in sides)]
-    rows = {k: slices for k in kept if (slices := _rows_of([found[k] for _, found in sides]))}
+    rows = {k: types for k in kept if (types := common([found[k] for _, found in sides]))}
     bodies = []
     for body, found in sides:
         with body:
@@ -201,11 +169,9 @@ def _pull_branch(site: Site, cotangents: Cotangents, transform: Transform) -> Co
             for k in kept:
                 c = found[k]
                 if k in rows:
-                    results_kept.extend(_like_rows(c, rows[k]))
+                    results_kept.extend(parts_of(c, rows[k]))
                 else:
-                    results_kept.append(
-                        zero_cotangent(body.param(order[k])) if c is None else dense(c)
-                    )
+                    results_kept.append(_whole(body, order[k], c))
             bodies.append((body, results_kept))
     made = iter(region.branch(site.inputs[0], bodies))
     out: list[Cotangent] = [None] * len(site.node.inputs)
@@ -214,27 +180,6 @@ def _pull_branch(site: Site, cotangents: Cotangents, transform: Transform) -> Co
         parts = [next(made) for _ in range(2 if k in rows else 1)]
         out[at] = arrived(parts, site.inputs[at])
     return out
-
-
-def _rows_of(found: Sequence[Cotangent]) -> tuple[TensorType, TensorType] | None:
-    """Types of values and indices, where all sides that have a cotangent have rows of one kind."""
-    types = [
-        (_some_rows(c.values), c.indices.type.dtype)
-        for c in found if isinstance(c, IndexedSlices) and has_rows(c)
-    ]  # fmt: skip
-    values = {v for v, _ in types}
-    if len(values) != 1 or len(types) < sum(c is not None for c in found):
-        return None
-    wide = any(d is int64 for _, d in types)
-    return values.pop(), TensorType(int64 if wide else int32, (None,))
-
-
-def _like_rows(c: Cotangent, types: tuple[TensorType, TensorType]) -> tuple[Tensor, Tensor]:
-    """Values and indices of the rows of one side; none where it has no cotangent."""
-    if isinstance(c, IndexedSlices):
-        return c.values, cast(c.indices, types[1].dtype)
-    values, indices = (zeros(TensorType(t.dtype, (0, *(t.shape or ())[1:]))) for t in types)
-    return values, indices
 
 
 def _push_branch(site: Site, tangents: Tangents, transform: Transform) -> Tangents:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from graphvm.graph import Tensor
 from graphvm.indexed_slices import IndexedSlices
+from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.nodes import cast, integers, item, mul, node, reshape, shape_of
-from graphvm.rules.registry import Cotangents, Linear, NotDifferentiable, Reverse, Rule, Site
+from graphvm.rules.registry import Linear, NotDifferentiable, Reverse, Rule, Site
 from graphvm_runtime.dtypes import int32
 
 

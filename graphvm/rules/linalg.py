@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphvm.graph import Tensor
+from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.nodes import (
     add,
     cast,
@@ -17,7 +18,7 @@ from graphvm.rules.nodes import (
     shape_of,
     zeros_like,
 )
-from graphvm.rules.registry import Cotangents, Linear, Reverse, Rule, Site
+from graphvm.rules.registry import Linear, Reverse, Rule, Site
 
 
 def _matmul(x: Tensor, y: Tensor, adj_x: bool = False, adj_y: bool = False) -> Tensor:

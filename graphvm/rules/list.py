@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphvm.graph import Tensor
+from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.list_elements import OneElement, zero_cotangent
 from graphvm.rules.nodes import cast, integers, known_value, node, shape_of, zeros_like
-from graphvm.rules.registry import Cotangents, Linear, NotDifferentiable, Rule, Site, Tangents
+from graphvm.rules.registry import Linear, NotDifferentiable, Rule, Site, Tangents
 from graphvm_runtime.dtypes import DType, int32
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm.rules.registry import Cotangent, Cotangents, Linear, NotDifferentiable, Rule, Site
+from graphvm.rules.cotangents import Cotangent, Cotangents
+from graphvm.rules.registry import Linear, NotDifferentiable, Rule, Site
 
 
 def _print(site: Site, g: Cotangent) -> Cotangents:

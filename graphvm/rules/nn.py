@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphvm.graph import Tensor
+from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.nodes import integers, mul, neg, node, reshape, shape_of, sub, total, zeros_like
-from graphvm.rules.registry import (
-    Cotangents,
-    Elementwise,
-    Linear,
-    Reverse,
-    Rule,
-    Site,
-    Tangents,
-)
+from graphvm.rules.registry import Elementwise, Linear, Reverse, Rule, Site, Tangents
 
 
 def _relu_grad(site: Site, g: Tensor) -> tuple[Tensor, Tensor]:

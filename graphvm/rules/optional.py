@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphvm.graph import Tensor
+from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.nodes import node, zeros_like
-from graphvm.rules.registry import Cotangents, Linear, NotDifferentiable, Rule, Site
+from graphvm.rules.registry import Linear, NotDifferentiable, Rule, Site
 
 
 def _from_value(site: Site, g: Tensor) -> Cotangents:

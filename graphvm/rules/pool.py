@@ -8,17 +8,9 @@ import numpy as np
 
 from graphvm.conversion import constant_node
 from graphvm.graph import Tensor
+from graphvm.rules.cotangents import Cotangents, dense
 from graphvm.rules.nodes import integers, node, select, shape_of, zeros_like
-from graphvm.rules.registry import (
-    Both,
-    Cotangents,
-    Linear,
-    Rule,
-    Site,
-    Tangents,
-    Transform,
-    dense,
-)
+from graphvm.rules.registry import Both, Linear, Rule, Site, Tangents, Transform
 
 
 def _spread(site: Site, g: Tensor) -> Tensor:

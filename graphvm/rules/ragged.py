@@ -9,16 +9,9 @@ from collections.abc import Mapping
 
 from graphvm.graph import Tensor
 from graphvm.rules.broadcasting import reduced_like
+from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.nodes import integers, item, node, reshape, select, shape_of, total, zeros_like
-from graphvm.rules.registry import (
-    Cotangents,
-    Linear,
-    NotDifferentiable,
-    Rule,
-    Site,
-    Tangents,
-    again,
-)
+from graphvm.rules.registry import Linear, NotDifferentiable, Rule, Site, Tangents, again
 
 _MANY = 99  # more axes than anything has
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphvm.graph import Tensor
+from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.nodes import (
     cast,
     conj,
@@ -21,7 +22,7 @@ from graphvm.rules.nodes import (
     sub,
     total,
 )
-from graphvm.rules.registry import Cotangents, Linear, NotDifferentiable, Reverse, Rule, Site
+from graphvm.rules.registry import Linear, NotDifferentiable, Reverse, Rule, Site
 from graphvm_runtime.dtypes import bool_, int32
 from graphvm_runtime.shapes import is_known, size_of
 

@@ -22,10 +22,7 @@ from typing import Any, Protocol, Self, TypeAlias
 from graphvm.graph import Graph, Operation, Tensor
 from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules.broadcasting import broadcast_like, reduced_like
-from graphvm.rules.cotangents import Cotangent as Cotangent
-from graphvm.rules.cotangents import Cotangents as Cotangents
-from graphvm.rules.cotangents import dense as dense
-from graphvm.rules.cotangents import shown as shown
+from graphvm.rules.cotangents import Cotangent, Cotangents, dense, shown
 from graphvm.rules.nodes import add, conj, constant, mul, node, zeros_like
 from graphvm.rules.site import Site as Site
 from graphvm_runtime.dtypes import resource, variant
@@ -60,7 +57,7 @@ class Body(Protocol):
     def result(self, index: int) -> Tensor:
         """The value of a result of the body."""
 
-    def passes(self, index: int) -> bool:
+    def passes_through(self, index: int) -> bool:
         """Whether an iteration hands a parameter on as it is."""
 
     def pull(self, cotangents: Mapping[int, Tensor], params: Sequence[int]) -> list[Cotangent]:
@@ -482,7 +479,7 @@ class Rules(Mapping[str, Rule]):
 
 
 __all__ = [
-    "Bilinear", "Body", "Both", "Cotangent", "Cotangents", "Elementwise", "Linear",
+    "Bilinear", "Body", "Both", "Elementwise", "Linear",
     "NotDifferentiable", "Operation", "Region", "Registered", "Reverse", "Rule", "Rules", "Site",
-    "Tangents", "Transform", "again", "dense", "shown",
+    "Tangents", "Transform", "again",
 ]  # fmt: skip

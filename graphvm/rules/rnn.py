@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from graphvm.graph import Tensor
+from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.nodes import add, constant, integers, mul, node, sub, total, zeros_like
-from graphvm.rules.registry import Cotangents, Reverse, Rule, Site, Tangents, Transform
+from graphvm.rules.registry import Reverse, Rule, Site, Tangents, Transform
 from graphvm_runtime.errors import RuleError
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from graphvm.graph import Tensor
 from graphvm.indexed_slices import IndexedSlices
+from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.nodes import (
     cast,
     integers,
@@ -19,7 +20,7 @@ from graphvm.rules.nodes import (
     sub,
     zeros_like,
 )
-from graphvm.rules.registry import Cotangents, Linear, Rule, Site
+from graphvm.rules.registry import Linear, Rule, Site
 from graphvm_runtime.dtypes import int32
 from graphvm_runtime.shapes import Shape, is_known
 

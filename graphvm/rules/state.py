@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm.rules.registry import (
-    Cotangent,
-    Cotangents,
-    Linear,
-    NotDifferentiable,
-    Rule,
-    Site,
-    Tangents,
-)
+from graphvm.rules.cotangents import Cotangent, Cotangents
+from graphvm.rules.registry import Linear, NotDifferentiable, Rule, Site, Tangents
 
 
 def _read(site: Site, g: Cotangent) -> Cotangents:

@@ -12,17 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graphvm.graph import Tensor
+from graphvm.rules.cotangents import Cotangents, dense
 from graphvm.rules.nodes import node
-from graphvm.rules.registry import (
-    Both,
-    Cotangents,
-    NotDifferentiable,
-    Rule,
-    Site,
-    Tangents,
-    Transform,
-    dense,
-)
+from graphvm.rules.registry import Both, NotDifferentiable, Rule, Site, Tangents, Transform
 
 
 def _beside(site: Site, flow: Tensor, source: str) -> tuple[Tensor, Tensor]:

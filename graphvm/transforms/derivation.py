@@ -10,17 +10,10 @@ from typing import TypeVar
 from graphvm.graph import Graph, Tensor
 from graphvm.indexed_slices import IndexedSlices
 from graphvm.rules import RULES
-from graphvm.rules.cotangents import aggregated
+from graphvm.rules.cotangents import Cotangent, Cotangents, aggregated, dense
 from graphvm.rules.list_elements import OneElement
 from graphvm.rules.nodes import add, zeros_like
-from graphvm.rules.registry import (
-    Cotangent,
-    Cotangents,
-    NotDifferentiable,
-    Site,
-    Tangents,
-    dense,
-)
+from graphvm.rules.registry import NotDifferentiable, Site, Tangents
 from graphvm.source import ended_in_ours
 from graphvm.transforms.regions import DerivedRegion
 from graphvm.transforms.scopes import (

@@ -482,7 +482,7 @@ class BodyScope(Scope):
         """See `Body`."""
         return self.value(self.function.results[index])
 
-    def passes(self, index: int) -> bool:
+    def passes_through(self, index: int) -> bool:
         """See `Body`."""
         return passes_through(self.function, index)
 

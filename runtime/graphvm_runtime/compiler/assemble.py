@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from graphvm_runtime.compiler.program import (
     Subprogram,
     While,
     subprograms,
+    touched,
 )  # fmt: skip
 from graphvm_runtime.dtypes import bool_
 from graphvm_runtime.errors import GraphError
@@ -26,7 +28,7 @@ from graphvm_runtime.ir.bodies import body_keys, body_ref, callees_first
 from graphvm_runtime.ir.graph import Endpoint, Function, Node
 from graphvm_runtime.kernels.registry import made
 from graphvm_runtime.ops.functional import CASES
-from graphvm_runtime.shapes import TensorType
+from graphvm_runtime.shapes import TensorType, is_known
 
 
 class Assembler:
@@ -186,6 +188,7 @@ class _Assembly:
         code, buffers = done.code, tuple[TensorType, ...]()
         if not blocking and self.assembler.plans:
             code, buffers = planned(code, memory.types, memory.roots, done.leaving)
+            code = [self._checked(ins) for ins in code]
         return Program(
             name=self.name,
             code=tuple(code),
@@ -203,12 +206,24 @@ class _Assembly:
             owned=done.owned,
         )
 
+    def _checked(self, ins: Instruction) -> Instruction:
+        """The instruction with what must hold for it to write into memory that is there."""
+        if not isinstance(ins, Call) or (ins.into < 0 and ins.buffer < 0):
+            return ins
+        certain = {r for r, _ in self.constants}
+        shapes = {r: self.memory.types[r].shape for r in touched(ins) if r not in certain}
+        checks = tuple((r, s) for r, s in shapes.items() if s and is_known(s))
+        return replace(ins, checks=checks)  # type: ignore[arg-type]
+
     def add(self, node: Node) -> None:
         inputs = tuple([self.register[e.node][e.index] for e in node.inputs])
         special = _SPECIAL.get(node.op.name)
         if node.op.forwards:
-            # its outputs are the registers of its inputs
+            # its outputs are the registers of its inputs, of which it may know more
             self.register[node.name] = list(inputs)
+            for register, type_ in zip(inputs, node.outputs, strict=False):
+                if is_known(type_.shape):
+                    self.memory.types[register] = type_
         elif special is None:
             self.add_call(node, inputs)
         else:

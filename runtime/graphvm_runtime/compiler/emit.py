@@ -313,6 +313,9 @@ class Writer:
             target = local[ins.into] if ins.into >= 0 else ""
             if ins.buffer >= 0:
                 target = f"b{self.offsets[id(program)] + ins.buffer}"
+            if ins.checks:
+                checks = [f"{local[r]}.shape == {shape}" for r, shape in ins.checks]
+                target += f" if {' and '.join(checks)} else None"
             outs = self.outputs(ins.outputs, local, names)
             self.line(depth, self._call_text(ins, args, outs, target), ins.node)
             self._free_unused(ins, local, names, protected)

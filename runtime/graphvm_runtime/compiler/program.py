@@ -44,6 +44,9 @@ class Call:
             copied first.
         into: register whose array receives output 0, -1 for none.
         buffer: planned buffer of the program that receives output 0, -1 for none.
+        checks: registers with the shapes that they must have for that; where one has not, output
+            0 gets memory of its own. Static shapes are what a user says in `set_shape`, or what
+            a variable had.
         dead: registers that nothing reads afterwards.
     """
 
@@ -54,6 +57,7 @@ class Call:
     copies: tuple[int, ...] = ()
     into: int = -1
     buffer: int = -1
+    checks: tuple[tuple[int, tuple[int, ...]], ...] = ()
     dead: tuple[int, ...] = ()
 
 

@@ -61,7 +61,7 @@ class Interpreter:
                     for i in ins.copies:
                         args[i] = own(args[i])
                     start = time.perf_counter() if watch else 0.0
-                    if ins.into >= 0:
+                    if ins.into >= 0 and all(registers[r].shape == s for r, s in ins.checks):
                         result = kernel.call(*args, out=registers[ins.into])
                     elif kernel.step:
                         result = kernel.call(step, *args)

@@ -198,6 +198,9 @@ class _Candidates:
         item = _behind(self.nodes, part)
         if item.op.name != "TensorListGetItem" or item.after:
             return None
+        element_shape = _behind(self.nodes, item.inputs[2])
+        if element_shape.op.name != "Const" or element_shape.after:
+            return None
         place = self.places.get(_end(self.nodes, item.inputs[0]))
         if place is None or _end(self.nodes, item.inputs[1]) != counter:
             return None
@@ -269,10 +272,6 @@ class _Move:
                 [TensorType(dtype, shape)], node.device, node.source,
             )  # fmt: skip
 
-        def reshaped(what: str, value: Endpoint, *shape: int) -> Endpoint:
-            to = self.outer.constant(f"{prefix}/{what}/shape", shape)
-            return outside(what, "Reshape", [value, to], shape, Tshape=int32)
-
         def rows_of(matrix: Endpoint, what: str, begin: int, size: int) -> Endpoint:
             ends = [
                 self.outer.constant(f"{prefix}/{what}/{n}", v)
@@ -283,18 +282,28 @@ class _Move:
         matrix = product.matrix
         if product.read is not None:
             matrix = self._read(f"{prefix}/read", product.read, matrix)
-        flat = reshaped("rows", product.sequence, trips * rows, width)
+        outer = self.outer
+        flat = outside(
+            "rows", "Reshape",
+            [product.sequence, outer.constant(f"{prefix}/rows/shape", [-1, width])],
+            (trips * rows, width), Tshape=int32,
+        )  # fmt: skip
         mine = matrix
         if other:
             mine = rows_of(matrix, "matrix", 0 if product.first else other, width)
         found = outside("MatMul", "MatMul", [flat, mine], (trips * rows, columns))
-        found = reshaped("sequence", found, trips, rows, columns)
+        found = outside(
+            "sequence", "Reshape", [found, self._shape(prefix, product)],
+            (trips, rows, columns), Tshape=int32,
+        )  # fmt: skip
         attrs: dict[str, AttrValue] = {"element_dtype": dtype, "shape_type": int32}
-        element = self.outer.constant(f"{prefix}/element_shape", [rows, columns])
-        listed = self.outer.add(f"{prefix}/list", "TensorListFromTensor", [found, element], attrs,
-                                [_LIST], node.device, node.source)  # fmt: skip
+        listed = outer.add(
+            f"{prefix}/list", "TensorListFromTensor",
+            [found, outer.constant(f"{prefix}/element_shape", -1)], attrs,
+            [_LIST], node.device, node.source,
+        )  # fmt: skip
         held = self._variable(listed, _LIST, f"{node.name}/ahead")
-        shape = self.body.constant(f"{node.name}/ahead/element_shape", [rows, columns])
+        shape = self.body.constant(f"{node.name}/ahead/element_shape", -1)
         item = self.body.add(
             f"{node.name}/ahead/item", "TensorListGetItem", [held, product.index, shape],
             {"element_dtype": dtype}, node.outputs, node.device, node.source,
@@ -307,6 +316,27 @@ class _Move:
                                  node.outputs, node.device, node.source)  # fmt: skip
             changed = node.changed(op=lookup("AddV2"), inputs=[rest, item], attrs=kind)
         self.body.nodes[node.name] = changed
+
+    def _shape(self, prefix: str, product: _Product) -> Endpoint:
+        """Shape of the products: what a user said of the sequence's own need not be true."""
+        outer, device, source = self.outer, product.node.device, product.node.source
+        dtype = product.node.outputs[0].dtype
+        shape = outer.add(
+            f"{prefix}/shape", "Shape", [product.sequence], {"T": dtype, "out_type": int32},
+            [TensorType(int32, (3,))], device, source,
+        )  # fmt: skip
+        begin, size = (outer.constant(f"{prefix}/shape/{n}", [v])
+                       for n, v in (("begin", 0), ("size", 2)))  # fmt: skip
+        kept = outer.add(
+            f"{prefix}/kept", "Slice", [shape, begin, size], {"T": int32, "Index": int32},
+            [TensorType(int32, (2,))], device, source,
+        )  # fmt: skip
+        columns = outer.constant(f"{prefix}/columns", [product.columns])
+        axis = outer.constant(f"{prefix}/axis", 0)
+        return outer.add(
+            f"{prefix}/shape_after", "ConcatV2", [kept, columns, axis],
+            {"T": int32, "N": 2, "Tidx": int32}, [TensorType(int32, (3,))], device, source,
+        )  # fmt: skip
 
     def _read(self, name: str, read: Node, handle: Endpoint) -> Endpoint:
         """A read of a variable before the loop, with the value that it has in the loop."""
@@ -358,9 +388,9 @@ def _behind(nodes: Mapping[str, Node], end: Endpoint) -> Node:
 
 
 def _constant(nodes: Mapping[str, Node], end: Endpoint) -> int | None:
-    """The value of a whole number that is known."""
+    """The value of a whole number that is known, and that comes after nothing."""
     node = _behind(nodes, end)
-    if node.op.name != "Const":
+    if node.op.name != "Const" or node.after:
         return None
     value = node.attrs["value"]
     return int(value) if value.size == 1 and value.dtype.kind in "iu" else None

@@ -33,7 +33,7 @@ class Simplify:
 
 def _simplified(nodes: Sequence[Node]) -> tuple[Node, ...]:
     by_name = {n.name: n for n in nodes}
-    return tuple(_identity(n) if _is_identity(n, by_name) else n for n in nodes)
+    return tuple(_identity(n, by_name) if _is_identity(n, by_name) else n for n in nodes)
 
 
 def _is_identity(node: Node, by_name: dict[str, Node]) -> bool:
@@ -49,7 +49,12 @@ def _is_identity(node: Node, by_name: dict[str, Node]) -> bool:
     )
 
 
-def _identity(node: Node) -> Node:
+def _identity(node: Node, by_name: dict[str, Node]) -> Node:
+    # what the constants came after, the node does
+    after = [*node.after, *(n for e in node.inputs[1:] for n in by_name[e.node].after)]
     return node.changed(
-        op=lookup("Identity"), inputs=node.inputs[:1], attrs={"T": node.outputs[0].dtype}
+        op=lookup("Identity"),
+        inputs=node.inputs[:1],
+        after=dict.fromkeys(after),
+        attrs={"T": node.outputs[0].dtype},
     )
