@@ -181,3 +181,39 @@ def test_no_iteration_makes_a_whole_table() -> None:
         assert backwards
         ops = {n.op for f in backwards for n in f.node_def}
         assert not ops & {"UnsortedSegmentSum", "AddN", "Fill"}, ops
+
+
+@pytest.mark.parametrize("recompute", [None, "all", 2])
+@pytest.mark.parametrize("read", [4, ROWS, 3 * ROWS])
+def test_rows_are_listed_only_where_that_is_less(read: int, recompute: Any) -> None:
+    """A list grows with the loop: not for more rows than the table has, nor to save memory."""
+    ids = np.random.default_rng(1).integers(0, ROWS, read)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        table = _plain()
+        zero = tf.constant(0.0, tf.float64)
+        y = tf.while_loop(
+            lambda i, s: i < 4, lambda i, s: (i + 1, 0.5 * s + term_of(table, ids)), [0, zero],
+            recompute=recompute,
+        )[1]  # fmt: skip
+        found = tf.gradients(y, table)[0]
+        assert isinstance(found, tf.IndexedSlices) == (read < ROWS and recompute is None)
+        summed = np.zeros((ROWS, WIDTH))
+        np.add.at(summed, ids, 3 * VALUES[ids] ** 2 * (1 + 0.5 + 0.25 + 0.125))
+        np.testing.assert_allclose(sess.run(tf.convert_to_tensor(found)), summed)
+
+
+def test_indices_of_unknown_shape() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        table = _plain()
+        ids = tf.placeholder(tf.int32)
+
+        @tf.custom_gradient
+        def looked_up(t: Any) -> Any:
+            def slope(g: Any) -> Any:
+                return tf.IndexedSlices(g * tf.ones([2, WIDTH], tf.float64), ids, t.shape.as_list())
+
+            return tf.reduce_sum(tf.gather(t, ids)), slope
+
+        y = _while(table, 3, lambda t, _: looked_up(t))
+        found = tf.convert_to_tensor(tf.gradients(y, table)[0])
+        assert sess.run(found, {ids: [1, 2]}).sum() == pytest.approx(2 * WIDTH * 1.75)
