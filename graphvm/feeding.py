@@ -188,7 +188,9 @@ class Fetches:
 
     def _packer(self, item: Any) -> Pack:
         if item is None:
-            raise TypeError("None can be no fetch")
+            raise TypeError(
+                "None can be no fetch (a gradient is None where nothing connects it with its x)"
+            )
         if isinstance(item, list | tuple):
             parts = [self._packer(part) for part in item]
             if isinstance(item, list):

@@ -211,8 +211,8 @@ def softmax_cross_entropy_with_logits(
 
     Args:
         _sentinel: nothing; the others go by name.
-        labels: floating, shape [..., classes], probabilities.
-        logits: same element type and shape, logarithms of probabilities up to a constant.
+        labels: shape [..., classes], probabilities; cast to the type of the logits.
+        logits: floating, same shape, logarithms of probabilities up to a constant.
         dim: old name of `axis`.
         name: name of the operation.
         axis: the axis of the classes; the last one by default.
@@ -244,8 +244,8 @@ def softmax_cross_entropy_with_logits_v2(
     """Cross entropy of probabilities against a softmax; derivatives go to the labels too.
 
     Args:
-        labels: floating, shape [..., classes], probabilities.
-        logits: same element type and shape, logarithms of probabilities up to a constant.
+        labels: shape [..., classes], probabilities; cast to the type of the logits.
+        logits: floating, same shape, logarithms of probabilities up to a constant.
         axis: the axis of the classes; the last one by default.
         name: name of the operation.
         dim: old name of `axis`.
@@ -264,8 +264,11 @@ def softmax_cross_entropy_with_logits_v2(
     op = "SoftmaxCrossEntropyWithLogits"
     with op_scope(name or "softmax_cross_entropy_with_logits", (logits, labels)) as scope:
         logits = convert_to_tensor(logits, name="logits")
-        labels = convert_to_tensor(labels, logits.dtype.base, "labels")
         given = logits.dtype.base
+        labels = (
+            cast(labels, given) if isinstance(labels, Tensor)
+            else convert_to_tensor(labels, given, "labels")
+        )  # fmt: skip
         wide = dtypes.float32 if given in (dtypes.float16, dtypes.bfloat16) else given
         logits, labels = cast(logits, wide), cast(labels, wide)
         if not _is_last(logits, axis):

@@ -90,6 +90,8 @@ def while_loop(
     check_callable("while_loop", cond=cond, body=body)
     if not isinstance(loop_vars, list | tuple):
         raise TypeError(f"loop_vars is a list or tuple, not {clipped(loop_vars)}")
+    if not loop_vars:
+        raise ValueError("a loop has at least one variable: loop_vars is empty")
     if not isinstance(parallel_iterations, int) or parallel_iterations < 1:
         raise TypeError(
             f"parallel_iterations is an integer of at least 1, not {clipped(parallel_iterations)}"

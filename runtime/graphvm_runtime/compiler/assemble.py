@@ -23,9 +23,9 @@ from graphvm_runtime.compiler.program import (
     touched,
 )  # fmt: skip
 from graphvm_runtime.dtypes import bool_
-from graphvm_runtime.errors import GraphError
+from graphvm_runtime.errors import GraphError, GraphvmError
 from graphvm_runtime.ir.bodies import body_keys, body_ref, callees_first
-from graphvm_runtime.ir.graph import Endpoint, Function, Node
+from graphvm_runtime.ir.graph import Endpoint, Function, Node, source_text
 from graphvm_runtime.kernels.registry import made
 from graphvm_runtime.ops.functional import CASES
 from graphvm_runtime.shapes import TensorType, is_known
@@ -178,8 +178,8 @@ class _Assembly:
                 continue
             try:
                 self.add(node)
-            except GraphError as error:
-                raise error.located(node.signature()) from None
+            except GraphvmError as error:
+                raise error.located(node.signature(), source_text(node.source)) from None
         result_registers = [self.register[e.node][e.index] for e in results]
         blocking = any(self.blocks(i) for i in self.code)
         done = memory.finished(

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from graphvm_runtime.device_spec import ANY, DeviceSpec, parsed
-from graphvm_runtime.dtypes import DType
+from graphvm_runtime.dtypes import DType, resource, variant
 from graphvm_runtime.errors import DTypeError, GraphError, GraphvmError, NotFoundError, ShapeError
 from graphvm_runtime.ir.attrs import (
     Bindings,
@@ -404,11 +404,13 @@ class Reader:
             try:
                 both = merged(type_.shape, shape)
             except ShapeError:
-                warnings.warn(
-                    f"the graph states the shape {shape_text(shape)} for {name}:{index}, which is "
-                    f"{type_}; what is stated is ignored",
-                    stacklevel=2,
-                )
+                if type_.dtype.base not in (resource, variant):
+                    # TensorFlow gives handles the shape [2] of the pairs of text they once were
+                    warnings.warn(
+                        f"the graph states the shape {shape_text(shape)} for {name}:{index}, which "
+                        f"is {type_}; what is stated is ignored",
+                        stacklevel=2,
+                    )
                 both = type_.shape
             out.append(
                 self._types.shared(type_ if both == type_.shape else TensorType(type_.dtype, both))

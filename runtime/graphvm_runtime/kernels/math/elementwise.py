@@ -375,7 +375,10 @@ def _cast(node: Node) -> Kernel:
         return Kernel(lambda x: x, aliases=(0,))
     to = target.numpy
     if not source.is_numpy_compatible or not target.is_numpy_compatible:
-        raise DTypeError(f"no cast from {source.name} to {target.name}", do="use as_string")
+        raise DTypeError(
+            f"no cast from {source.name} to {target.name}",
+            do="use as_string" if target is string else "decode it in Python, and feed the numbers",
+        )
     if target is bool_:
         zero = source.numpy.type(0)
         # a complex number counts by its real part
