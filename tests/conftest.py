@@ -1,6 +1,7 @@
 """What every test stands on: verified passes, a fresh default graph, golden texts."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,6 +32,14 @@ def golden(request: pytest.FixtureRequest) -> Golden:
         assert text == file.read_text(), f"{file} differs; --update-golden rewrites it"
 
     return compare
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also where a shell started the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

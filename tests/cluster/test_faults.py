@@ -188,6 +188,7 @@ def test_timeout_reaches_all_workers(servers: ServersCluster, graph: Any, planne
     assert eventually(lambda: quiet(servers))
 
 
+@pytest.mark.usefixtures("interrupts")
 @pytest.mark.parametrize("planned_by", ["master", "client"])
 def test_interrupt_reaches_all_workers(
     servers: ServersCluster, graph: Any, planned_by: str

@@ -144,6 +144,7 @@ def test_a_queue_that_stays_empty_meets_its_timeout(graph: Any) -> None:
         assert sess.run(item) == 3  # the requests that timed out take nothing
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_ctrl_c_stops_a_loop_and_leaves_the_session_usable(graph: Any) -> None:
     loop = tf.while_loop(lambda i: tf.constant(True), lambda i: i + 1, [tf.constant(0)])
     with tf.Session() as sess:
