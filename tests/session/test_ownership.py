@@ -190,3 +190,18 @@ def test_what_is_sent_is_copied_where_it_may_be_written_over(of_function: bool) 
     )  # fmt: skip
     (send,) = (ins for ins in program.code if isinstance(ins, Call) and ins.node.name == "send")
     assert send.copies == ((0,) if of_function else ())
+
+
+def test_what_is_computed_for_nothing_shares_one_buffer_and_nothing_else() -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float64, [16])
+        idle = tf.group(*[x * float(k) for k in range(20)])
+        used = x * 3.0
+        value = np.arange(16.0)
+        with tf.Session() as sess:
+            for _ in range(4):
+                _, found = sess.run([idle, used], {x: value})
+                np.testing.assert_array_equal(found, np.arange(16.0) * 3)
+                found[:] = -1
+            np.testing.assert_array_equal(value, np.arange(16.0))
+            assert sess.stats(idle, [x])["buffered"] == 20

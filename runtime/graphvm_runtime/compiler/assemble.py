@@ -141,7 +141,9 @@ class _Assembly:
         self.assembler = assembler
         self.name = name
         self.register: dict[str, list[int]] = {}  # of the outputs of each node
+        self.fed = fed
         self.memory = Ownership(fed)
+        self.certain: set[int] = set()  # registers whose values have their static shape
         self.constants: list[tuple[int, Any]] = []
         self.code: list[Instruction] = []
 
@@ -169,6 +171,8 @@ class _Assembly:
             node = by_name.get(end.node)
             type_ = node.outputs[end.index] if node else TensorType(bool_, None)
             register = memory.parameter(i, type_, i in owned)
+            if self.fed:
+                self.certain.add(register)
             param_registers.append(register)
             given.setdefault(end.node, {})[end.index] = register
         for node in run_order(nodes):
@@ -210,8 +214,8 @@ class _Assembly:
         """The instruction with what must hold for it to write into memory that is there."""
         if not isinstance(ins, Call) or (ins.into < 0 and ins.buffer < 0):
             return ins
-        certain = {r for r, _ in self.constants}
-        shapes = {r: self.memory.types[r].shape for r in touched(ins) if r not in certain}
+        types = self.memory.types
+        shapes = {r: types[r].shape for r in touched(ins) if r not in self.certain}
         checks = tuple((r, s) for r, s in shapes.items() if s and is_known(s))
         return replace(ins, checks=checks)  # type: ignore[arg-type]
 
@@ -222,8 +226,9 @@ class _Assembly:
             # its outputs are the registers of its inputs, of which it may know more
             self.register[node.name] = list(inputs)
             for register, type_ in zip(inputs, node.outputs, strict=False):
-                if is_known(type_.shape):
+                if is_known(type_.shape) and type_ != self.memory.types[register]:
                     self.memory.types[register] = type_
+                    self.certain.discard(register)
         elif special is None:
             self.add_call(node, inputs)
         else:
@@ -249,6 +254,7 @@ class _Assembly:
             value = value[()]
         (register,) = self.outputs(node, frozenset((BORROWED,)))
         self.constants.append((register, value))
+        self.certain.add(register)
 
     def skip(self, node: Node, inputs: tuple[int, ...]) -> None:
         """A node that only orders others."""

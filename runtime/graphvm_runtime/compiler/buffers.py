@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from graphvm_runtime.compiler.program import Call, Instruction
 from graphvm_runtime.shapes import TensorType, bytes_of
 
@@ -40,12 +42,13 @@ def planned(
     ending: dict[int, list[int]] = {}
     out: list[Instruction] = []
     for at, ins in enumerate(code):
-        if isinstance(ins, Call) and _may_buffer(ins, types):
+        if isinstance(ins, Call) and ins.kernel.out and ins.into < 0 and len(ins.outputs) == 1:
             register = ins.outputs[0]
             lives = [register]
             while lives[-1] in after:
                 lives.append(after[lives[-1]])
-            if all(roots[r] == {r} and r not in leaving for r in lives):
+            own = all(roots[r] == {r} and r not in leaving for r in lives)
+            if own and _pays(ins, types[register], last[register] == at):
                 type_ = types[register]
                 slots = free.setdefault(type_, [])
                 if slots:
@@ -61,7 +64,9 @@ def planned(
     return out, tuple(buffers)
 
 
-def _may_buffer(ins: Call, types: Mapping[int, TensorType]) -> bool:
-    if not ins.kernel.out or ins.into >= 0 or len(ins.outputs) != 1:
-        return False
-    return (bytes_of(types[ins.outputs[0]]) or 0) >= SMALLEST
+def _pays(ins: Call, type_: TensorType, unused: bool) -> bool:
+    size = bytes_of(type_) or 0
+    # what is computed for nothing needs no memory of its own at any size
+    return size >= SMALLEST or (
+        unused and size > 0 and bool(type_.shape) and isinstance(ins.kernel.call, np.ufunc)
+    )

@@ -354,7 +354,9 @@ class Writer:
     def _call_text(self, ins: Call, args: list[str], outs: list[str], target: str) -> str:
         kernel = ins.kernel
         if target:
-            text = f"{self.kernel(kernel.call)}({', '.join(args)}, out={target})"
+            # a ufunc takes it by place, which is faster
+            out = target if isinstance(kernel.call, np.ufunc) else f"out={target}"
+            text = f"{self.kernel(kernel.call)}({', '.join(args)}, {out})"
         elif kernel.expression and ins.node.outputs[0].dtype is not string:
             text = kernel.expression.format(*args)
         else:
