@@ -28,6 +28,9 @@ from graphvm_runtime.shapes import TensorType
 # CPython refuses more than 20 nested blocks and 100 levels of indentation
 MAX_DEPTH = 12
 
+# ufuncs take the array for their output by place, which is faster; newer NumPy warns of it for these
+_OUT_BY_NAME = frozenset({np.maximum, np.minimum})
+
 _serial = count()
 
 
@@ -354,8 +357,8 @@ class Writer:
     def _call_text(self, ins: Call, args: list[str], outs: list[str], target: str) -> str:
         kernel = ins.kernel
         if target:
-            # a ufunc takes it by place, which is faster
-            out = target if isinstance(kernel.call, np.ufunc) else f"out={target}"
+            by_place = isinstance(kernel.call, np.ufunc) and kernel.call not in _OUT_BY_NAME
+            out = target if by_place else f"out={target}"
             text = f"{self.kernel(kernel.call)}({', '.join(args)}, {out})"
         elif kernel.expression and ins.node.outputs[0].dtype is not string:
             text = kernel.expression.format(*args)
