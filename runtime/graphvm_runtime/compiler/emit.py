@@ -28,7 +28,7 @@ from graphvm_runtime.shapes import TensorType
 # CPython refuses more than 20 nested blocks and 100 levels of indentation
 MAX_DEPTH = 12
 
-# ufuncs take the array for their output by place, which is faster; newer NumPy warns of it for these
+# Other ufuncs take the array for their output by place, which is faster; of these NumPy warns.
 _OUT_BY_NAME = frozenset({np.maximum, np.minimum})
 
 _serial = count()
