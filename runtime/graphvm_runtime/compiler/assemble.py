@@ -81,13 +81,13 @@ class Assembler:
 
     def _with_variables(self, plain: Subprogram, program: Program) -> Subprogram:
         """The body with as many variables its own as are nobody else's after each iteration."""
+        if not self.plans or program.blocking:
+            return plain
         types = program.types
         owned = {
             i for i, (p, r) in enumerate(zip(program.params, program.results, strict=True))
             if p != r and types[p] == types[r] and is_worth_keeping(types[p])
         }  # fmt: skip
-        if not self.plans or program.blocking:
-            return plain
         while owned:
             program = self._of_function(plain.name, owned)
             if program.owned == owned:
@@ -103,9 +103,7 @@ class Assembler:
         return self._runs(self.function(name))
 
     def _needed(self, name: str) -> list[str]:
-        """Functions that it needs and that are not made."""
-        if name in self._made or name not in self._library:
-            return []
+        """Functions that it needs and that are not made yet."""
         nodes = self._library[name].body.nodes
         found = (body_ref(node, key).name for node in nodes for key in body_keys(node))
         return [f for f in found if f not in self._made and f in self._library]
@@ -141,7 +139,6 @@ class _Assembly:
         self.assembler = assembler
         self.name = name
         self.register: dict[str, list[int]] = {}  # of the outputs of each node
-        self.fed = fed
         self.memory = Ownership(fed)
         self.certain: set[int] = set()  # registers whose values have their static shape
         self.constants: list[tuple[int, Any]] = []
@@ -171,7 +168,7 @@ class _Assembly:
             node = by_name.get(end.node)
             type_ = node.outputs[end.index] if node else TensorType(bool_, None)
             register = memory.parameter(i, type_, i in owned)
-            if self.fed:
+            if memory.fed:
                 self.certain.add(register)
             param_registers.append(register)
             given.setdefault(end.node, {})[end.index] = register

@@ -43,11 +43,9 @@ class Finished(NamedTuple):
 class Ownership:
     """The registers of a program and the memory that they may share.
 
-    Args:
-        fed: parameters are feeds, which nobody writes to. What a function is given, its caller
-            may write over later.
-
     Attributes:
+        fed: parameters are feeds, which nobody writes to and which have their static shape. What a
+            function is given, its caller may write over later.
         types: static type of each register.
         roots: for each register.
         writable: registers that hold a fresh array whole, no view of one.
@@ -55,7 +53,7 @@ class Ownership:
     """
 
     def __init__(self, fed: bool) -> None:
-        self._fed = fed
+        self.fed = fed
         self.types: dict[int, TensorType] = {}
         self.roots: list[frozenset[int]] = []
         self.writable: set[int] = set()
@@ -88,7 +86,7 @@ class Ownership:
     def may_change(self, register: int) -> bool:
         """Whether somebody may write to the register's memory before the step ends."""
         roots = self.roots[register]
-        return any(root >= 0 or (root != BORROWED and not self._fed) for root in roots)
+        return any(root >= 0 or (root != BORROWED and not self.fed) for root in roots)
 
     def is_whole(self, register: int) -> bool:
         """Whether the register is itself a fresh array, not a view of one."""

@@ -57,12 +57,14 @@ def product(a: Array, b: Array, out: Array | None = None) -> Any:
         ValueError: the shapes do not fit.
     """
     work = a.shape[-2] * a.shape[-1] * b.shape[-1]
-    if not ALONE < work < SHARED or a.dtype.char not in BLAS_TYPES:
+    if work <= ALONE or a.dtype.char not in BLAS_TYPES:
         return np.matmul(a, b, out)
     start = time.perf_counter()
-    if start < _REST.until or config.DETERMINISTIC.get():
+    if config.DETERMINISTIC.get() or (work < SHARED and start < _REST.until):
         with _ALONE:
             return np.matmul(a, b, out)
+    if work >= SHARED:
+        return np.matmul(a, b, out)
     result = np.matmul(a, b, out)
     end = time.perf_counter()
     whole = max(a.size * b.shape[-1], b.size * a.shape[-2])  # of all matrices together
