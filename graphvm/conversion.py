@@ -156,9 +156,7 @@ def convert_n_to_tensor(
 
 def constant_node(array: Array, dtype: DType, name: str | None = None) -> Tensor:
     """A `Const` that holds an array, which becomes read-only."""
-    array.flags.writeable = False
-    attrs = {"dtype": dtype, "value": array}
-    return get_default_graph().add_node("Const", (), attrs, name or "Const").outputs[0]
+    return get_default_graph().add_constant(array, dtype, name)
 
 
 def array_of(value: Any, dtype: DType | None = None) -> Array:
@@ -429,10 +427,6 @@ def apply(
     graph = _graph_if_ready(inputs)
     if graph is not None:
         return graph.add_node(op, inputs, attrs, name or op)
-    if len(inputs) == 2 and not attrs:
-        made = _beside_number(op, inputs, name or op)
-        if made is not None:
-            return made
     return _applied(lookup(op), inputs, dict(attrs or {}), name or op)
 
 
@@ -447,7 +441,7 @@ def _graph_if_ready(inputs: Sequence[Any]) -> Graph | None:
     return graph_of(inputs) if elsewhere else default
 
 
-def _beside_number(op: str, inputs: Sequence[Any], name: str) -> Operation | None:
+def _beside_number(op: str, inputs: Sequence[Any], name: str) -> Tensor | None:
     """`x + 1` and the like without the detours of the general case; None where it is another."""
     place = 1 if type(inputs[0]) is Tensor else 0
     tensor, number = inputs[1 - place], inputs[place]
@@ -471,12 +465,10 @@ def _beside_number(op: str, inputs: Sequence[Any], name: str) -> Operation | Non
     scope = graph.unique_name(name)
     label = f"{scope}/{takes[place].name}"
     if label in graph:
-        return _applied(lookup(op), inputs, {}, scope + "/")
-    array.flags.writeable = False
-    attrs = {"dtype": dtype, "value": array}
-    constant = graph.add_node("Const", (), attrs, label + "/").outputs[0]
+        return output(op, inputs, {}, scope + "/")
+    constant = graph.add_constant(array, dtype, label + "/")
     both = (tensor, constant) if place else (constant, tensor)
-    made: Operation = graph.add_node(op, both, {}, scope + "/")
+    made: Tensor = graph.add_tensor(op, both, None, scope + "/")
     return made
 
 
@@ -490,7 +482,11 @@ def output(
     graph = _graph_if_ready(inputs)
     if graph is not None:
         return graph.add_tensor(op, inputs, attrs, name or op)
-    return apply(op, inputs, attrs, name).outputs[0]
+    if len(inputs) == 2 and not attrs:
+        made = _beside_number(op, inputs, name or op)
+        if made is not None:
+            return made
+    return _applied(lookup(op), inputs, dict(attrs or {}), name or op).outputs[0]
 
 
 def _applied(op: OpDef, inputs: Sequence[Any], attrs: dict[str, Any], name: str) -> Operation:

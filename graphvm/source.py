@@ -14,21 +14,25 @@ _BUILDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # contextlib stands between a `with` statement of the user's and our generator.
 _OURS = (_BUILDER, _RUNTIME, os.path.abspath(contextlib.__file__))
 
-_OUR_FILES: set[str] = set()  # those seen so far: asking a set is cheaper than comparing text
+_IS_OURS: dict[str, bool] = {}  # files seen so far: a look-up is cheaper than comparing text
 
 
 def user_source() -> Source:
     """The line of the user's that led here; the line number is worked out only when shown."""
     frame = sys._getframe(2)
     code = frame.f_code
-    while (file := code.co_filename) in _OUR_FILES or file.startswith(_OURS):
-        _OUR_FILES.add(file)
+    while True:
+        file = code.co_filename
+        ours = _IS_OURS.get(file)
+        if ours is None:
+            ours = _IS_OURS[file] = file.startswith(_OURS)
+        if not ours:
+            return code, frame.f_lasti
         outer = frame.f_back
         if outer is None:
             return ""
         frame = outer
         code = frame.f_code
-    return code, frame.f_lasti
 
 
 def ended_in_ours(error: BaseException) -> bool:

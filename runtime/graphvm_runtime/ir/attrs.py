@@ -62,14 +62,14 @@ def read_tensor(proto: TensorProto) -> Array | UnreadableTensor:
     Raises:
         GraphError: its shape is none, or not known whole.
     """
-    if None in (shape_of_proto(proto.tensor_shape) or ()):
-        raise GraphError(
-            f"the shape {shape_text(shape_of_proto(proto.tensor_shape))} of a tensor by value is "
-            "not known whole"
-        )
     try:
         return decode(proto)
     except GraphvmError as error:
+        shape = shape_of_proto(proto.tensor_shape)
+        if shape is not None and None in shape:
+            raise GraphError(
+                f"the shape {shape_text(shape)} of a tensor by value is not known whole"
+            ) from None
         return UnreadableTensor(proto, error)
 
 

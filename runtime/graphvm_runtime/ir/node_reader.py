@@ -16,6 +16,7 @@ from graphvm_runtime.ir.attrs import (
     as_tensor_type,
     checked_constant,
     read_attr,
+    read_tensor,
 )
 from graphvm_runtime.ir.debug_info import Sources
 from graphvm_runtime.ir.file_order import (
@@ -35,6 +36,7 @@ from graphvm_runtime.ops.functional import CALLS
 from graphvm_runtime.ops.registry import REQUIRED, Attrs, AttrValue, FuncRef, OpDef, known, lookup
 from graphvm_runtime.protos.node_def_pb2 import NodeDef
 from graphvm_runtime.protos.op_def_pb2 import OpDef as OpDefProto
+from graphvm_runtime.protos.tensor_pb2 import TensorProto
 from graphvm_runtime.shapes import TensorType, merged, shape_text
 
 _LEGAL = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*").fullmatch
@@ -182,6 +184,8 @@ class Reader:
         after: list[str] = []
         made = None if self._special else self.made
         try:
+            if not _LEGAL(name):
+                raise GraphError(f"{name!r} is no name of an operation")
             for text in d.input:
                 above = made.get(text) if made is not None else None
                 if above is not None and not after and above.outputs:  # most inputs are like this
@@ -197,7 +201,9 @@ class Reader:
                     types.append(type_)
             shared, stated = self._common(d, types)
             inputs = tuple(ends)
-            if shared.is_common:
+            if shared.op.name == "Const":
+                outputs = self._types.constant(shared.attrs["dtype"], shared.attrs["value"].shape)
+            elif shared.is_common:
                 outputs = self._types.of(shared.op, shared.attrs, types, inputs)
             else:
                 outputs, _ = self._types.fresh(shared.op, shared.attrs, types, inputs)
@@ -310,7 +316,7 @@ class Reader:
     def _common(self, d: NodeDef, types: Sequence[TensorType]) -> tuple[_Shared, AttrValue | None]:
         """Op and attributes; and the shapes that the file states, None where it does not."""
         key: list[Any] | None = [d.op]
-        stated = None
+        stated = held = None
         attr = d.attr
         for name in attr:  # items() of such a mapping is slower
             value = attr[name]
@@ -322,6 +328,9 @@ class Reader:
             field = value.WhichOneof("value")
             if field in _SCALAR_FIELDS:
                 key += (name, field, getattr(value, field))
+            elif field == "tensor" and name == "value" and d.op == "Const":
+                held = value.tensor
+                key += (name, field)
             elif field == "shape" or (field == "list" and not value.list.func):
                 key += (name, field, value.SerializeToString(deterministic=True))
             else:
@@ -331,14 +340,14 @@ class Reader:
             shared = self._decoded(d, types)
             if key is not None and d.name not in self._results_of:
                 shared = self._shared[full] = shared._replace(is_common=True)
+        elif held is not None:
+            shared = shared._replace(attrs=_holding(shared.attrs, held))
         got = tuple([t.dtype for t in types])
         if got != shared.inputs:
             _check_inputs(shared, got)
         return shared, stated
 
     def _decoded(self, d: NodeDef, types: Sequence[TensorType]) -> _Shared:
-        if not _LEGAL(d.name):
-            raise GraphError(f"{d.name!r} is no name of an operation")
         is_known = known(d.op) and (self._internal or not d.op.startswith("_"))
         if not is_known and d.op in self._instances:
             return self._called(d, types)
@@ -419,6 +428,13 @@ class Reader:
 
 
 _new = tuple.__new__  # what Node(...) and Endpoint(...) come down to, without the call in between
+
+
+def _holding(attrs: Attrs, proto: TensorProto) -> Attrs:
+    """Attributes of a `Const` with another value."""
+    return MappingProxyType(
+        {**attrs, "value": checked_constant(read_tensor(proto), attrs["dtype"])}
+    )
 
 
 def read_attrs(

@@ -52,6 +52,10 @@ _LISTS: dict[DType, tuple[str, Any]] = {
 }
 
 
+# Types whose list has elements of the type itself.
+_PLAIN = {d: name for d, (name, element) in _LISTS.items() if d.numpy == element}
+
+
 def decode(proto: TensorProto) -> Array:
     """The array that a TensorProto stands for, read-only.
 
@@ -64,6 +68,10 @@ def decode(proto: TensorProto) -> Array:
     if dtype.is_ref:
         raise InvalidArgumentError(f"a tensor cannot hold elements of type {dtype.name}")
     shape = _shape_of(proto)
+    if not shape and dtype in _PLAIN:
+        found = _scalar(proto, dtype)
+        if found is not None:
+            return found
     count = math.prod(shape)
     try:
         array = _elements(proto, dtype, count).reshape(shape)
@@ -160,8 +168,11 @@ def _check_size(sizes: Sequence[int]) -> None:
 
 
 def _shape_of(proto: TensorProto) -> tuple[int, ...]:
+    stated = proto.tensor_shape
+    if not stated.dim and not stated.unknown_rank:
+        return ()
     try:
-        shape = shape_of_proto(proto.tensor_shape)
+        shape = shape_of_proto(stated)
     except GraphError as error:
         raise InvalidArgumentError(error.what) from None
     if shape is None or None in shape:
@@ -171,6 +182,16 @@ def _shape_of(proto: TensorProto) -> tuple[int, ...]:
     if len(shape) > _MAX_RANK:
         raise InvalidArgumentError(f"a tensor of rank {len(shape)}; at most {_MAX_RANK} works here")
     return tuple(d for d in shape if d is not None)
+
+
+def _scalar(proto: TensorProto, dtype: DType) -> Array | None:
+    """A value in its list, as most constants are; None where it is stated in another way."""
+    values = getattr(proto, _PLAIN[dtype])
+    if len(values) != 1 or proto.tensor_content:
+        return None
+    array = np.array(values[0], dtype.numpy)
+    array.flags.writeable = False
+    return array
 
 
 def _elements(proto: TensorProto, dtype: DType, count: int) -> Array:

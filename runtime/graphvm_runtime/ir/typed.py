@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphvm_runtime.dtypes import Array
+from graphvm_runtime.dtypes import Array, DType
 from graphvm_runtime.ir.graph import Endpoint
 from graphvm_runtime.ir.infer import Resolution, infer
 from graphvm_runtime.ops.registry import Attrs, OpDef, Resolver, Value
-from graphvm_runtime.shapes import TensorType
+from graphvm_runtime.shapes import Shape, TensorType
 
 
 class Types:
@@ -23,6 +23,7 @@ class Types:
         self._shared: dict[TensorType, TensorType] = {}
         # (identity of the attributes, identities of the input types) -> output types
         self._known: dict[tuple[int, ...], tuple[TensorType, ...]] = {}
+        self._constants: dict[tuple[DType, Shape], tuple[TensorType, ...]] = {}
         self._kept: list[object] = []  # keeps alive what is a key by its identity
 
     def shared(self, type_: TensorType) -> TensorType:
@@ -50,6 +51,14 @@ class Types:
         share = self._shared.setdefault
         found = tuple([share(t, t) for t in infer(op, types, attrs, resolver)])
         return found, bool(types) and not resolver.asked
+
+    def constant(self, dtype: DType, shape: Shape) -> tuple[TensorType, ...]:
+        """Types of the outputs of a `Const` whose value has that shape."""
+        found = self._constants.get((dtype, shape))
+        if found is None:
+            found = (self.shared(TensorType(dtype, shape)),)
+            self._constants[dtype, shape] = found
+        return found
 
     def keep(self, *objects: object) -> None:
         """Keeps alive what is a key by its identity."""
