@@ -8,8 +8,8 @@ the tensor's type, and a list that holds tensors is packed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeAlias
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,12 @@ Conversion: TypeAlias = Callable[[Any, DType | None, str | None, bool], Any]
 
 _CONVERSIONS: list[tuple[int, type, Conversion]] = []
 _BY_TYPE: dict[type, tuple[Conversion, ...]] = {}
+
+Made = TypeVar("Made", Operation, Tensor)
+
+_SEQUENCES = (list, tuple)  # `list | tuple` is slower to ask for
+_NUMBERS = frozenset((int, float, bool))
+_ARRAYS = (np.ndarray, np.generic)
 
 # kinds of NumPy arrays, made from Python values, that an element type accepts
 _ACCEPTED = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc"}
@@ -115,7 +121,7 @@ def _converted(
         tensor = convert(value, dtype, name, as_ref)
         if tensor is not NotImplemented:
             return _converted(tensor, dtype, name)
-    if isinstance(value, list | tuple) and holds_tensors(value):
+    if isinstance(value, _SEQUENCES) and holds_tensors(value):
         return packed(value, dtype, name or "packed")
     if dtype is None and hint is not None:
         try:
@@ -174,16 +180,14 @@ def array_of(value: Any, dtype: DType | None = None) -> Array:
         GraphError: it is None.
         ShapeError: lists are of different lengths.
     """
-    if type(value) in (int, float) and -30000 < value < 30000:  # most of them, and fast
-        if dtype is None:
-            return np.array(value, np.int32 if type(value) is int else np.float32)
-        if dtype.is_floating or (dtype.size > 1 and dtype.is_integer and type(value) is int):
-            return np.array(value, dtype.numpy)
+    found = _number(value, dtype)
+    if found is not None:
+        return found
     if value is None:
         raise GraphError("None is no value of a tensor", made=here())
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, _ARRAYS):
         return _from_numpy(np.asarray(value), dtype)
-    if isinstance(value, Mapping | set | DType):
+    if type(value) not in _SEQUENCES and isinstance(value, (Mapping, set, DType)):
         raise _no_tensor(value)
     if dtype is not None and not dtype.is_numpy_compatible and dtype is not dtypes.string:
         raise DTypeError(f"no Python value is a tensor of {dtype.name}", made=here())
@@ -207,8 +211,47 @@ def array_of(value: Any, dtype: DType | None = None) -> Array:
         raise _no_tensor(value)
     if kind in "SU" or (given.size and kind not in _ACCEPTED.get(_kind(dtype), "")):
         raise _not_of(value, dtype)
+    return _cast(given, dtype)
+
+
+def _cast(given: Array, dtype: DType) -> Array:
+    """A copy in the element type, without a word where numbers do not fit."""
+    if given.dtype.kind in "biu" and dtype.numpy.kind in "biu":
+        return given.astype(dtype.numpy)  # nothing to be silenced, and that costs
     with np.errstate(all="ignore"):
         return given.astype(dtype.numpy)
+
+
+# From where to where numbers become elements without a closer look.
+_DIRECT: dict[DType, tuple[int, int]] = {
+    **dict.fromkeys((dtypes.float32, dtypes.float64, dtypes.bfloat16), (-(2**53), 2**53)),
+    dtypes.float16: (-60000, 60000),
+    **{
+        d: (int(np.iinfo(d.numpy).min), int(np.iinfo(d.numpy).max))
+        for d in (
+            *(dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64),
+            *(dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64),
+        )
+    },
+}
+
+
+def _number(value: Any, dtype: DType | None) -> Array | None:
+    """A Python number that fits, as nearly all do; None where a closer look is needed."""
+    kind = type(value)
+    if kind is int:
+        wanted = dtypes.int32 if dtype is None else dtype
+    elif kind is float:
+        wanted = dtypes.float32 if dtype is None else dtype
+        if not wanted.is_floating:
+            return None
+    else:
+        return None
+    low, high = _DIRECT.get(wanted, _NOWHERE)
+    return np.array(value, wanted.numpy) if low <= value <= high else None
+
+
+_NOWHERE = 1, 0
 
 
 def _from_numpy(given: Array, dtype: DType | None) -> Array:
@@ -217,8 +260,7 @@ def _from_numpy(given: Array, dtype: DType | None) -> Array:
     kind = dtype or dtypes.from_numpy(given.dtype)
     if not kind.is_numpy_compatible:
         raise DTypeError(f"an array of {given.dtype} is no tensor of {kind.name}", made=here())
-    with np.errstate(all="ignore"):
-        return given.astype(kind.numpy)
+    return _cast(given, kind)
 
 
 def _strings(given: Array, dtype: DType | None, value: Any) -> Array:
@@ -259,11 +301,10 @@ def _length(value: Any) -> Any:
 def _natural(given: Array) -> Array:
     """Arrays made of Python values in TensorFlow's types: narrow where nothing is lost."""
     if given.dtype == np.float64:
-        with np.errstate(all="ignore"):
-            return given.astype(np.float32)
+        return _cast(given, dtypes.float32)
     if given.dtype == np.int64:
         narrow = given.astype(np.int32)
-        return narrow if np.array_equal(narrow, given) else given
+        return narrow if (narrow == given).all() else given
     if given.dtype == np.uint64:
         raise DTypeError(f"integers beyond int64 need a dtype: {clipped(given)}", made=here())
     return given
@@ -276,11 +317,9 @@ def _kind(dtype: DType) -> str:
 
 
 def _is_text(value: Any) -> bool:
-    if isinstance(value, str | bytes):
-        return True
-    while isinstance(value, list | tuple) and value:
+    while isinstance(value, _SEQUENCES) and value:
         value = value[0]
-    return isinstance(value, str | bytes)
+    return isinstance(value, (str, bytes))
 
 
 def _not_of(value: Any, dtype: DType) -> DTypeError:
@@ -298,11 +337,10 @@ def _no_tensor(value: Any) -> DTypeError:
 def holds_tensors(values: Sequence[Any]) -> bool:
     """Whether a tensor, or what becomes one as a node, is in nested lists."""
     for value in values:
-        if isinstance(value, Tensor):
+        kind = type(value)
+        if isinstance(value, Tensor) or (kind is not Dimension and _conversions_of(kind)):
             return True
-        if not isinstance(value, Dimension) and _conversions_of(type(value)):
-            return True
-        if isinstance(value, list | tuple) and holds_tensors(value):
+        if isinstance(value, _SEQUENCES) and holds_tensors(value):
             return True
     return False
 
@@ -313,7 +351,7 @@ def _type_within(values: Sequence[Any]) -> DType | None:
         dtype = getattr(value, "dtype", None)
         if isinstance(dtype, DType):
             return dtype.base
-        if isinstance(value, list | tuple):
+        if isinstance(value, _SEQUENCES):
             found = _type_within(value)
             if found is not None:
                 return found
@@ -335,7 +373,7 @@ def packed(
     with op_scope(name, values) as scope:
         children: list[Any] = [
             packed(value, wanted, str(place))
-            if isinstance(value, list | tuple) and holds_tensors(value)
+            if isinstance(value, _SEQUENCES) and holds_tensors(value)
             else value
             for place, value in enumerate(values)
         ]
@@ -382,24 +420,24 @@ def same_graph(values: Sequence[Any]) -> Iterator[Graph]:
             yield graph
 
 
-@contextmanager
-def op_scope(name: str, values: Sequence[Any] = ()) -> Iterator[str]:
+def op_scope(name: str, values: Sequence[Any] = ()) -> AbstractContextManager[str]:
     """A name scope for the nodes of one function of the API.
 
     Args:
         name: of the scope; ending in `/` it is taken as it is.
         values: the inputs; see `graph_of`.
 
-    Yields:
-        The name that the last node of the function takes, as it is.
+    Returns:
+        Gives the name that the last node of the function takes, as it is.
     """
     graph = graph_of(values)
-    if graph is get_default_graph():
-        with graph.name_scope(name) as scope:
-            yield scope
-    else:
-        with graph.as_default(), graph.name_scope(name) as scope:
-            yield scope
+    return graph.name_scope(name) if graph is get_default_graph() else _elsewhere(graph, name)
+
+
+@contextmanager
+def _elsewhere(graph: Graph, name: str) -> Iterator[str]:
+    with graph.as_default(), graph.name_scope(name) as scope:
+        yield scope
 
 
 def apply(
@@ -427,7 +465,7 @@ def apply(
     graph = _graph_if_ready(inputs)
     if graph is not None:
         return graph.add_node(op, inputs, attrs, name or op)
-    return _applied(lookup(op), inputs, dict(attrs or {}), name or op)
+    return _applied(Graph.add_node, op, inputs, attrs, name)
 
 
 def _graph_if_ready(inputs: Sequence[Any]) -> Graph | None:
@@ -441,35 +479,48 @@ def _graph_if_ready(inputs: Sequence[Any]) -> Graph | None:
     return graph_of(inputs) if elsewhere else default
 
 
-def _beside_number(op: str, inputs: Sequence[Any], name: str) -> Tensor | None:
+def _beside_values(
+    op: str, inputs: Sequence[Any], attrs: Mapping[str, Any], name: str
+) -> Tensor | None:
     """`x + 1` and the like without the detours of the general case; None where it is another."""
-    place = 1 if type(inputs[0]) is Tensor else 0
-    tensor, number = inputs[1 - place], inputs[place]
-    if type(tensor) is not Tensor or type(number) not in (int, float):
+    graph, declared = get_default_graph(), lookup(op)
+    takes = declared.inputs
+    types: dict[str, DType] = {}
+    if name.endswith("/") or len(inputs) != len(takes):
         return None
-    if not -30000 < number < 30000:  # what fits into every type, NaN left out
-        return None
-    takes = lookup(op).inputs
-    dtype = tensor.type.dtype.base
-    if not takes[0].type_attr or takes[0].type_attr != takes[1].type_attr or takes[0].is_list:
-        return None
-    if not (dtype.is_floating or (dtype.is_integer and type(number) is int)):
-        return None
-    graph = get_default_graph()
-    if tensor.graph is not graph or not name.isidentifier() or name[0] == "_":
-        return None
-    try:
-        array = np.array(number, dtype.numpy)
-    except OverflowError:  # of 8 bits, or unsigned
-        return None
-    scope = graph.unique_name(name)
-    label = f"{scope}/{takes[place].name}"
-    if label in graph:
-        return output(op, inputs, {}, scope + "/")
-    constant = graph.add_constant(array, dtype, label + "/")
-    both = (tensor, constant) if place else (constant, tensor)
-    made: Tensor = graph.add_tensor(op, both, None, scope + "/")
+    for arg, value in zip(takes, inputs, strict=True):
+        if type(value) is Tensor:
+            if value.graph is not graph:
+                return None
+            types.setdefault(arg.type_attr, value.type.dtype.base)
+        elif not _is_plain(value) or arg.is_list or arg.is_ref:
+            return None
+    ready: list[Any] = list(inputs)
+    for at, value in enumerate(inputs):
+        if type(value) is Tensor:
+            continue
+        arg = takes[at]
+        dtype = arg.dtype or types.get(arg.type_attr) or attrs.get(arg.type_attr)
+        if dtype is None:
+            dtype = declared.attrs[arg.type_attr].default
+        if not isinstance(dtype, DType):
+            return None
+        try:
+            ready[at] = array_of(value, dtype), dtype
+        except GraphvmError:
+            return None  # the general case knows another type, or says what is wrong, and where
+    made: Tensor = graph.add_beside(declared, ready, attrs, name)
     return made
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it can only become a constant."""
+    kind = type(value)
+    if kind in _NUMBERS:
+        return not _conversions_of(kind)
+    if kind is list or kind is tuple:
+        return not holds_tensors(value) and not _conversions_of(kind)
+    return isinstance(value, _ARRAYS) and not _conversions_of(kind)
 
 
 def output(
@@ -482,31 +533,39 @@ def output(
     graph = _graph_if_ready(inputs)
     if graph is not None:
         return graph.add_tensor(op, inputs, attrs, name or op)
-    if len(inputs) == 2 and not attrs:
-        made = _beside_number(op, inputs, name or op)
-        if made is not None:
-            return made
-    return _applied(lookup(op), inputs, dict(attrs or {}), name or op).outputs[0]
+    made = _beside_values(op, inputs, attrs or {}, name or op)
+    if made is not None:
+        return made
+    return _applied(Graph.add_tensor, op, inputs, attrs, name)
 
 
-def _applied(op: OpDef, inputs: Sequence[Any], attrs: dict[str, Any], name: str) -> Operation:
-    flat = [v for x in inputs for v in (x if isinstance(x, list | tuple) else (x,))]
-    with op_scope(name, flat) as scope:
-        types = {k: v for k, v in attrs.items() if isinstance(v, DType)}
-        for arg, value in zip(op.inputs, inputs, strict=True):
+def _applied(
+    make: Callable[..., Made],
+    op: str,
+    inputs: Sequence[Any],
+    attrs: Mapping[str, Any] | None,
+    name: str | None,
+) -> Made:
+    """What `make`, a method of Graph, makes of inputs that are to be converted."""
+    declared = lookup(op)
+    given = attrs or {}
+    flat = [v for x in inputs for v in (x if isinstance(x, _SEQUENCES) else (x,))]
+    with op_scope(name or op, flat) as scope:
+        types = {k: v for k, v in given.items() if isinstance(v, DType)}
+        for arg, value in zip(declared.inputs, inputs, strict=True):
             _note_type(arg, value, types)
         try:
             converted = [
-                _input(op, arg, value, types, attrs)
-                for arg, value in zip(op.inputs, inputs, strict=True)
+                _input(declared, arg, value, types, given)
+                for arg, value in zip(declared.inputs, inputs, strict=True)
             ]
         except GraphvmError as error:
             shown = ", ".join(
                 f"{v.op.name}: {v.type}" if isinstance(v, Tensor) else clipped(v, 40)
                 for v in inputs
             )
-            raise error.located(f"{scope[:-1]} = {op.name}({shown})") from error.__cause__
-        return get_default_graph().add_node(op, converted, attrs, scope)
+            raise error.located(f"{scope[:-1]} = {op}({shown})") from error.__cause__
+        return make(get_default_graph(), declared, converted, given, scope)
 
 
 def _note_type(arg: Arg, value: Any, types: dict[str, DType]) -> None:
@@ -514,7 +573,7 @@ def _note_type(arg: Arg, value: Any, types: dict[str, DType]) -> None:
     if not arg.type_attr or arg.type_attr in types:
         return
     dtype = getattr(value, "dtype", None)
-    if dtype is None and isinstance(value, list | tuple):
+    if dtype is None and isinstance(value, _SEQUENCES):
         dtype = _type_within(value)
     if isinstance(dtype, DType):
         types[arg.type_attr] = dtype.base

@@ -40,6 +40,7 @@ class Making(Elements, Scoped):
         self._resolution = Resolution(self._lookup)
         self._types = Types(self._resolution)
         self._known: dict[tuple[Any, ...], tuple[Attrs, tuple[TensorType, ...]]] = {}
+        self._shared: dict[tuple[Any, ...], Attrs] = {}
         self._finalized = False
 
     def add_node(
@@ -66,7 +67,8 @@ class Making(Elements, Scoped):
             GraphError: an attribute or the name does not, or an input is of another graph.
             FinalizedError: the graph is closed.
         """
-        return self._view(self._add(op, inputs, attrs, name, control_inputs))
+        declared = lookup(op) if isinstance(op, str) else op
+        return self._view(self._add(declared, inputs, attrs, name, control_inputs, user_source()))
 
     def add_tensor(
         self,
@@ -76,7 +78,8 @@ class Making(Elements, Scoped):
         name: str | None = None,
     ) -> Tensor:
         """Makes a node as `add_node` does, and gives its first output."""
-        at = self._add(op, inputs, attrs, name, ())
+        declared = lookup(op) if isinstance(op, str) else op
+        at = self._add(declared, inputs, attrs, name, (), user_source())
         view = self._views[at]
         return view if isinstance(view, Tensor) else self._view(at).outputs[0]
 
@@ -92,27 +95,70 @@ class Making(Elements, Scoped):
             GraphError: the name is none, or taken.
             FinalizedError: the graph is closed.
         """
+        return self._constant(array, dtype, name, user_source())
+
+    def _constant(
+        self,
+        array: Array,
+        dtype: DType,
+        name: str | None,
+        source: Source,
+        *,
+        is_final: bool = False,
+    ) -> Tensor:
         array.flags.writeable = False
         attrs = MappingProxyType({"value": array, "dtype": dtype})
         outputs = self._types.constant(dtype, array.shape)
-        at = self._insert(lookup("Const"), (), attrs, outputs, name, (), user_source())
+        at = self._insert(_CONST, (), attrs, outputs, name, (), source, is_final)
         return self._views[at]  # type: ignore[return-value]  # it has one output
+
+    def add_beside(
+        self,
+        op: OpDef,
+        inputs: Sequence[Tensor | tuple[Array, DType]],
+        attrs: Attrs,
+        name: str,
+    ) -> Tensor:
+        """Makes a node as `add_tensor` does, and constants for those of its inputs that are arrays.
+
+        Args:
+            op: the op; none of its inputs is a list.
+            inputs: tensors, and arrays with their element types; these become read-only.
+            attrs: attributes in the runtime's form, where they do not follow from the inputs.
+            name: of the node, made unique; the constants lie in a scope of that name.
+
+        Raises:
+            ShapeError, DTypeError, GraphError, FinalizedError: see `add_node`.
+        """
+        source = user_source()
+        scope = self._new_scope(name, self._local.now)
+        ready: list[Tensor] = []
+        for arg, value in zip(op.inputs, inputs, strict=True):
+            if isinstance(value, tuple):
+                with self._lock:
+                    label = self._names.take(f"{scope}/{arg.name}")
+                value = self._constant(*value, label, source, is_final=True)
+            ready.append(value)
+        at = self._add(op, ready, attrs, scope, (), source, is_final=True)
+        view = self._views[at]
+        return view if isinstance(view, Tensor) else self._view(at).outputs[0]
 
     def _add(
         self,
-        op: str | OpDef,
+        op: OpDef,
         inputs: Sequence[Tensor | Sequence[Tensor]],
         attrs: Attrs | None,
         name: str | None,
         control_inputs: Iterable[Any],
+        source: Source,
+        *,
+        is_final: bool = False,
     ) -> int:
-        """Makes a node; where it lies in the graph."""
-        source = user_source()
-        declared = lookup(op) if isinstance(op, str) else op
+        """Makes a node, whose name may be final, and taken; where it lies in the graph."""
         flat: list[Tensor] = []
         ends: list[Endpoint] = []
         # Types are shared objects, so their identities say it all.
-        key: list[Any] = [declared]
+        key: list[Any] = [op]
         single = True
         for item in inputs:
             if isinstance(item, Tensor):
@@ -129,12 +175,12 @@ class Making(Elements, Scoped):
         known = self._known.get(tuple(key)) if single and not attrs else None
         if known is None:
             try:
-                known = self._typed(declared, inputs, flat, ends, attrs)
+                known = self._typed(op, inputs, flat, ends, attrs)
             except GraphvmError as error:
-                self._explain(error, declared, flat, name, source)
+                self._explain(error, op, flat, f"{name}/" if is_final else name, source)
                 raise
         full, outputs = known
-        return self._insert(declared, ends, full, outputs, name, control_inputs, source)
+        return self._insert(op, ends, full, outputs, name, control_inputs, source, is_final)
 
     def _insert(
         self,
@@ -145,6 +191,7 @@ class Making(Elements, Scoped):
         name: str | None,
         control_inputs: Iterable[Any],
         source: Source,
+        is_final: bool,
     ) -> int:
         """Takes in a node whose types are known, as the scopes say; where it lies in the graph."""
         scopes = self._local.now
@@ -160,20 +207,23 @@ class Making(Elements, Scoped):
             try:
                 if self._finalized:
                     raise FinalizedError("the graph is finalized: nothing can be added to it")
-                final = self._node_name(op.name if name is None else name, scopes)
+                if name is None or not is_final:
+                    name = self._node_name(op.name if name is None else name, scopes)
+                elif name in self._at:
+                    raise GraphError(f"the graph has an operation {name!r} already")
             except GraphvmError as error:
                 error.located("", source_text(source))
                 raise
-            node = _new(Node, (final, op, inputs, after, attrs, outputs, device, source))
+            node = _new(Node, (name, op, inputs, after, attrs, outputs, device, source))
             at = len(self._nodes)
-            self._at[final] = at
+            self._at[name] = at
             self._nodes.append(node)
             view = None
             if len(outputs) == 1:
-                view = Tensor(self, outputs[0], _new(Endpoint, (final, 0)))
+                view = Tensor(self, outputs[0], _new(Endpoint, (name, 0)))
             self._views.append(view)
         if scopes.controls:
-            scopes.saw(final)
+            scopes.saw(name)
         return at
 
     def _typed(
@@ -190,13 +240,31 @@ class Making(Elements, Scoped):
         ]
         if len(groups) != len(op.inputs):
             raise GraphError(f"{op.name} takes {len(op.inputs)} inputs, got {len(groups)}")
-        full = op.completed(groups, attrs or {})
         types = [t.type for t in flat]
-        outputs, follow = self._types.fresh(op, full, types, ends)
+        full = self._completed(op, groups, attrs or {})
+        if full is None:
+            full = op.completed(groups, attrs or {})
+            return full, self._types.fresh(op, full, types, ends)
+        outputs, follow = self._types.of(op, full, types, ends)
         if follow and not attrs and len(flat) == len(inputs):
             self._types.keep(*types)
             self._known[(op, *map(id, types))] = full, outputs
         return full, outputs
+
+    def _completed(
+        self, op: OpDef, groups: Sequence[Sequence[DType]], attrs: Attrs
+    ) -> Attrs | None:
+        """All attributes, shared by the nodes that have the same; None where that is not tried."""
+        key: list[Any] = [op, *map(tuple, groups)]
+        for name, value in attrs.items():
+            kind = type(value)
+            if kind not in _SHAREABLE:
+                return None
+            key += (name, kind, value)  # the kind because True is 1
+        full = self._shared.get(found := tuple(key))
+        if full is None:
+            full = self._shared[found] = op.completed(groups, attrs)
+        return full
 
     def _node_name(self, name: str, scopes: Scopes) -> str:
         """The final name of a node; takes it."""
@@ -407,6 +475,9 @@ class Making(Elements, Scoped):
             # what was worked out from the less precise shape is worked out again
             self._resolution.forget()
 
+
+_CONST = lookup("Const")
+_SHAREABLE = frozenset((bool, int, bytes, DType))  # what can be told apart by comparing
 
 _new = tuple.__new__  # what Node(...) and Endpoint(...) come down to, without the call in between
 

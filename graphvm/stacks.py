@@ -9,7 +9,7 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ContextDecorator, contextmanager
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from graphvm_runtime.device_spec import ANY, DeviceSpec, parsed
@@ -193,11 +193,50 @@ class Stack(threading.local, Generic[T]):
 SESSIONS: Stack[Any] = Stack()
 
 
+def _check_scope(name: str, scopes: Scopes) -> None:
+    if name.isalnum() and name.isascii():
+        return  # most of them, and fast
+    if not (NAME_IN_SCOPE if scopes.name else NAME_AT_ROOT)(name):
+        raise GraphError(
+            f"{name!r} is no name of a scope",
+            do="use letters, digits and _ . / > -, the first of them a letter or digit",
+        )
+
+
+class _NameScope(ContextDecorator):
+    """One `name_scope` block; a class because every second function of the API opens one."""
+
+    def __init__(self, graph: Scoped, name: str | None) -> None:
+        self._graph = graph
+        self._name = name
+
+    def _recreate_cm(self) -> _NameScope:
+        return _NameScope(self._graph, self._name)  # each call of what it decorates has its own
+
+    def __enter__(self) -> str:
+        name, self._scopes = self._name, self._graph._local.now
+        self._before = self._scopes.name
+        if not name:
+            scope = ""
+        elif name.endswith("/"):
+            _check_scope(name, self._scopes)
+            scope = name[:-1]
+        else:
+            scope = self._graph._new_scope(name, self._scopes)
+        self._scopes.name = scope
+        return scope + "/" if scope else ""
+
+    def __exit__(self, *error: object) -> None:
+        self._scopes.name = self._before
+
+
 class Scoped(ABC):
     """The part of a graph that `with` statements act on.
 
     Source: `tf.Graph.name_scope`, `device`, `control_dependencies`, `colocate_with`, `container`.
     """
+
+    _lock: threading.RLock  # keeps the threads that add to it apart
 
     def __init__(self) -> None:
         self._names = UniqueNames()
@@ -220,42 +259,33 @@ class Scoped(ABC):
         """
         scope = self._local.now.name
         full = f"{scope}/{name}" if scope else name
-        return self._names.take(full) if mark_as_used else self._names.next(full)
+        with self._lock:
+            return self._names.take(full) if mark_as_used else self._names.next(full)
+
+    def _new_scope(self, name: str, scopes: Scopes) -> str:
+        """The final name of a scope; takes it. Raises GraphError where it is no name."""
+        _check_scope(name, scopes)
+        with self._lock:
+            return self._names.take(f"{scopes.name}/{name}" if scopes.name else name)
 
     def get_name_scope(self) -> str:
         """The scope around, without the slash at its end."""
         return self._local.now.name
 
-    @contextmanager
-    def name_scope(self, name: str | None) -> Iterator[str]:
+    def name_scope(self, name: str | None) -> AbstractContextManager[str]:
         """Puts names made inside under `name/`.
 
         Args:
             name: made unique; ending in `/` it is an earlier scope, entered again; None or empty
                 leads back to the root.
 
+        Returns:
+            Gives the scope with its slash, empty at the root.
+
         Raises:
             GraphError: it is no name.
         """
-        scopes = self._local.now
-        if name:
-            legal = NAME_IN_SCOPE if scopes.name else NAME_AT_ROOT
-            if not legal(name):
-                raise GraphError(
-                    f"{name!r} is no name of a scope",
-                    do="use letters, digits and _ . / > -, the first of them a letter or digit",
-                )
-        before = scopes.name
-        if not name:
-            scopes.name = ""
-        elif name.endswith("/"):
-            scopes.name = name[:-1]
-        else:
-            scopes.name = self.unique_name(name)
-        try:
-            yield scopes.name + "/" if scopes.name else ""
-        finally:
-            scopes.name = before
+        return _NameScope(self, name)
 
     @contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:

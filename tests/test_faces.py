@@ -75,9 +75,17 @@ def face() -> Iterator[str]:
         else:
             yield signature(name, value)
             if inspect.isclass(value) and not issubclass(value, Message):
-                for inner, member in sorted(vars(value).items()):
-                    if not inner.startswith("_"):
-                        yield "  " + signature(f"{name}.{inner}", member)
+                for inner, member in sorted(members(value).items()):
+                    yield "  " + signature(f"{name}.{inner}", member)
+
+
+def members(kind: type) -> dict[str, object]:
+    """What a class has, its own and from our bases, without what is private."""
+    found: dict[str, object] = {}
+    for base in reversed(kind.__mro__):
+        if base.__module__.startswith("graphvm"):
+            found |= {k: v for k, v in vars(base).items() if not k.startswith("_")}
+    return found
 
 
 @pytest.mark.parametrize("package", list(packages()))

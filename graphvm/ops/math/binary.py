@@ -38,9 +38,9 @@ def is_text(value: TensorLike) -> bool:
     """Whether a value is text, which only `Add` takes."""
     if isinstance(value, Tensor):
         return value.type.dtype.base is dtypes.string
-    while isinstance(value, list | tuple) and value:
+    while isinstance(value, (list, tuple)) and value:
         value = value[0]
-    return isinstance(value, str | bytes) or getattr(value, "dtype", None) is dtypes.string
+    return isinstance(value, (str, bytes)) or getattr(value, "dtype", None) is dtypes.string
 
 
 def div_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:

@@ -11,7 +11,15 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import ShapeError
 from graphvm_runtime.ir.graph import Endpoint, Node
 from graphvm_runtime.ops.control_flow import MERGES
-from graphvm_runtime.ops.registry import NOTHING, Attrs, OpDef, Resolver, ShapeContext, Value
+from graphvm_runtime.ops.registry import (
+    NOTHING,
+    Attrs,
+    OpDef,
+    Resolver,
+    ShapeContext,
+    Value,
+    as_value,
+)
 from graphvm_runtime.shapes import TensorType
 
 Lookup: TypeAlias = Callable[[str], Node]
@@ -91,8 +99,12 @@ class Resolution:
 
     def value(self, end: Endpoint) -> Value | None:
         """Partial value of a small integer tensor, None when nothing is known."""
-        if end not in self._values:
-            self._follow(end, self._values, _value_of)
+        if end in self._values:
+            return self._values[end]
+        node = self._lookup(end[0])
+        if node.op.name == "Const":  # most of them, and cheap to ask again
+            return as_value(node.attrs["value"])
+        self._follow(end, self._values, _value_of)
         return self._values[end]
 
     def handle(self, end: Endpoint) -> TensorType | None:

@@ -204,9 +204,9 @@ class Reader:
             if shared.op.name == "Const":
                 outputs = self._types.constant(shared.attrs["dtype"], shared.attrs["value"].shape)
             elif shared.is_common:
-                outputs = self._types.of(shared.op, shared.attrs, types, inputs)
+                outputs, _ = self._types.of(shared.op, shared.attrs, types, inputs)
             else:
-                outputs, _ = self._types.fresh(shared.op, shared.attrs, types, inputs)
+                outputs = self._types.fresh(shared.op, shared.attrs, types, inputs)
             if stated is not None:
                 outputs = self._stated(name, outputs, stated)
             controls = tuple(map(self._after, dict.fromkeys(after))) if after else ()

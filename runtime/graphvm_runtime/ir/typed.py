@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from graphvm_runtime.dtypes import Array, DType
 from graphvm_runtime.ir.graph import Endpoint
@@ -21,9 +22,12 @@ class Types:
     def __init__(self, resolution: Resolution) -> None:
         self.resolution = resolution
         self._shared: dict[TensorType, TensorType] = {}
-        # (identity of the attributes, identities of the input types) -> output types
+        # Where types follow from attributes and input types, by the identities of these. Where
+        # values of inputs count too, which ones, and the types by those.
         self._known: dict[tuple[int, ...], tuple[TensorType, ...]] = {}
-        self._constants: dict[tuple[DType, Shape], tuple[TensorType, ...]] = {}
+        self._asked: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._answered: dict[tuple[Any, ...], tuple[TensorType, ...]] = {}
+        self._constants: dict[tuple[int, Shape], tuple[TensorType, ...]] = {}
         self._kept: list[object] = []  # keeps alive what is a key by its identity
 
     def shared(self, type_: TensorType) -> TensorType:
@@ -32,32 +36,54 @@ class Types:
 
     def of(
         self, op: OpDef, attrs: Attrs, types: Sequence[TensorType], inputs: Sequence[Endpoint]
-    ) -> tuple[TensorType, ...]:
-        """Types of the outputs of a node whose attributes other nodes share; see `infer`."""
+    ) -> tuple[tuple[TensorType, ...], bool]:
+        """Types of the outputs of a node whose attributes other nodes share; see `infer`.
+
+        Returns:
+            The types, and whether they follow from the types of the inputs.
+        """
         key = (id(attrs), *[id(t) for t in types])
         found = self._known.get(key)
-        if found is None:
-            found, follows = self.fresh(op, attrs, types, inputs)
-            if follows:
-                self.keep(attrs, *types)
-                self._known[key] = found
-        return found
+        if found is not None:
+            return found, True
+        asked = self._asked.get(key)
+        if asked is not None:
+            # a rule that gets the same answers to its questions says the same
+            values = tuple([self.resolution.value(inputs[index]) for index in asked])
+            found = self._answered.get((key, values))
+            if found is not None:
+                return found, False
+        resolver = _Noting(self.resolution.of(inputs))
+        found = self._inferred(op, attrs, types, resolver)
+        if resolver.is_more or not types:
+            return found, False
+        if asked is None:
+            self.keep(attrs, *types)
+        if not resolver.values:
+            self._known[key] = found
+            return found, True
+        self._asked[key] = tuple(resolver.values)
+        self._answered[key, tuple(resolver.values.values())] = found
+        return found, False
 
     def fresh(
         self, op: OpDef, attrs: Attrs, types: Sequence[TensorType], inputs: Sequence[Endpoint]
-    ) -> tuple[tuple[TensorType, ...], bool]:
-        """Types of the outputs of a node, and whether they follow from the types of its inputs."""
-        resolver = _Noting(self.resolution.of(inputs))
+    ) -> tuple[TensorType, ...]:
+        """Types of the outputs of a node, worked out and not remembered; see `infer`."""
+        return self._inferred(op, attrs, types, self.resolution.of(inputs))
+
+    def _inferred(
+        self, op: OpDef, attrs: Attrs, types: Sequence[TensorType], resolver: Resolver
+    ) -> tuple[TensorType, ...]:
         share = self._shared.setdefault
-        found = tuple([share(t, t) for t in infer(op, types, attrs, resolver)])
-        return found, bool(types) and not resolver.asked
+        return tuple([share(t, t) for t in infer(op, types, attrs, resolver)])
 
     def constant(self, dtype: DType, shape: Shape) -> tuple[TensorType, ...]:
         """Types of the outputs of a `Const` whose value has that shape."""
-        found = self._constants.get((dtype, shape))
+        found = self._constants.get((dtype.enum, shape))
         if found is None:
             found = (self.shared(TensorType(dtype, shape)),)
-            self._constants[dtype, shape] = found
+            self._constants[dtype.enum, shape] = found
         return found
 
     def keep(self, *objects: object) -> None:
@@ -66,22 +92,28 @@ class Types:
 
 
 class _Noting:
-    """Resolver that notes whether it was asked."""
+    """Resolver that notes what it was asked.
 
-    __slots__ = ("asked", "resolver")
+    Attributes:
+        values: answers about values, by index of the input.
+        is_more: whether it was asked for more than values.
+    """
+
+    __slots__ = ("is_more", "resolver", "values")
 
     def __init__(self, resolver: Resolver) -> None:
         self.resolver = resolver
-        self.asked = False
+        self.values: dict[int, Value | None] = {}
+        self.is_more = False
 
     def value(self, index: int) -> Value | None:
-        self.asked = True
-        return self.resolver.value(index)
+        found = self.values[index] = self.resolver.value(index)
+        return found
 
     def constant(self, index: int) -> Array | None:
-        self.asked = True
+        self.is_more = True
         return self.resolver.constant(index)
 
     def handle(self, index: int) -> TensorType | None:
-        self.asked = True
+        self.is_more = True
         return self.resolver.handle(index)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntFlag
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Protocol, TypeAlias
-
-import numpy as np
 
 from graphvm_runtime.dtypes import Array, DType, as_dtype
 from graphvm_runtime.errors import DTypeError, GraphError, clipped
@@ -231,8 +229,6 @@ class OpDef:
     doc: str = ""
     is_stateful: bool = False  # from `effects`: passes must leave each node of it alone
     is_blocking: bool = False  # from `effects`: running a node may wait for others
-    # attributes and output types by input types, for nodes that give no attribute themselves
-    bound: dict[tuple[DType, ...], tuple[Attrs, tuple[DType, ...]]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<OpDef {self.name}>"
@@ -534,4 +530,4 @@ def as_value(array: Array) -> Value | None:
         return None
     if array.ndim == 0:
         return int(array)
-    return tuple(np.asarray(array).tolist())
+    return tuple(array.tolist())
