@@ -1,5 +1,9 @@
-"""W11: a graph of ten thousand nodes, built, written, read and run for the first time."""
+"""W11: a graph of ten thousand nodes, built, written, read and run for the first time.
 
+Once of additions alone, once with a constant for each addition.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,13 +23,30 @@ def chain(tf: Any) -> Any:
     return graph
 
 
+def constants(tf: Any) -> Any:
+    """A graph that adds numbers to x until it has `NODES` nodes, nearly half of them constants."""
+    graph = tf.Graph()
+    with graph.as_default():
+        y = tf.placeholder(tf.float32, [], name="x")
+        for number in range(NODES // 2 - 1):
+            y = tf.add(y, float(number))
+        tf.identity(y, name="y")
+    return graph
+
+
 def row(impl: str) -> None:
     """Measures each station once a sample, always on a fresh graph and session."""
     tf = graph_api(impl)
+    stations(tf, impl, chain, "10k nodes")
+    stations(tf, impl, constants, "10k nodes, half constants")
+
+
+def stations(tf: Any, impl: str, made: Callable[[Any], Any], what: str) -> None:
+    """Builds, writes, reads and runs the graph that `made` makes."""
     build, write, read, first = [], [], [], []
     for sample in range(SAMPLES + 1):
         kept: list[Any] = []
-        build.append(NODES / seconds(lambda kept=kept: kept.append(chain(tf))))
+        build.append(NODES / seconds(lambda kept=kept: kept.append(made(tf))))
         graph = kept.pop()
         data: list[bytes] = []
         write.append(
@@ -45,10 +66,10 @@ def row(impl: str) -> None:
         if sample == 0:  # the first round pays for imports and caches of the library itself
             for samples in (build, write, read, first):
                 samples.clear()
-    report("W11 build 10k nodes", "nodes/s", build)
-    report("W11 write 10k nodes", "ms", write)
-    report("W11 import_graph_def of 10k nodes", "nodes/s", read)
-    report("W11 first run of 10k nodes", "ms", first)
+    report(f"W11 build {what}", "nodes/s", build)
+    report(f"W11 write {what}", "ms", write)
+    report(f"W11 import_graph_def of {what}", "nodes/s", read)
+    report(f"W11 first run of {what}", "ms", first)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,10 @@ from functools import cache
 
 import numpy as np
 
-from graphvm.conversion import apply, array_of
+from graphvm.conversion import apply
 from graphvm.graph import Operation, Tensor
 from graphvm.tensor_shape import as_plain_shape
+from graphvm.values import array_of
 from graphvm_runtime import ops
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import DTypeError, clipped

@@ -6,6 +6,7 @@ import inspect
 import pickle
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -197,30 +198,68 @@ def test_threads_build_one_graph_with_scopes_of_their_own(graph: tf.Graph) -> No
     assert {f"shared_{i}" for i in range(1, 800)} <= set(names)
 
 
+def calls_of(build: Callable[[], Any]) -> int:
+    """How many functions are called while `build` runs."""
+    seen = 0
+
+    def notice(frame: Any, event: str, arg: Any) -> None:
+        nonlocal seen
+        seen += event in ("call", "c_call")
+
+    sys.setprofile(notice)
+    try:
+        build()
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
 def test_the_cost_of_a_node_does_not_grow_with_the_graph() -> None:
     """Counted in calls of functions, under every kind of block."""
 
     def calls(count: int) -> int:
-        seen = 0
-
-        def notice(frame: Any, event: str, arg: Any) -> None:
-            nonlocal seen
-            seen += event in ("call", "c_call")
-
         with tf.Graph().as_default() as g:
-            x = y = tf.placeholder(tf.float32, [2])
-            sys.setprofile(notice)
-            try:
+            x = tf.placeholder(tf.float32, [2])
+
+            def build() -> None:
+                y = x
                 with g.name_scope("s"), g.control_dependencies([x]), g.device("/cpu:0"):
                     for _ in range(count):
                         y = tf.add(y, x)
-            finally:
-                sys.setprofile(None)
-        return seen
+
+            return calls_of(build)
 
     calls(10)
     small, large = calls(100), calls(1600)
     assert large < 16.5 * small
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda x, i: tf.add(x, float(i)),
+        lambda x, i: x * (1e9 + i),
+        lambda x, i: tf.add(x, np.float32(i)),
+        lambda x, i: tf.reduce_sum(x, axis=i % 2),
+        lambda x, i: tf.reshape(x, [i + 1, -1]),
+        lambda x, i: [tf.constant(float(i)), tf.constant([i, i])],
+        lambda x, i: tf.add(x, 1.0, name=f"layer/add{i}"),
+    ],
+    ids=["number", "large number", "numpy", "axis", "shape", "constant", "named"],
+)
+def test_a_node_with_a_constant_costs_little_more_than_two_nodes(
+    step: Callable[[tf.Tensor, int], Any], graph: tf.Graph
+) -> None:
+    x = tf.placeholder(tf.float32, [None, None])
+
+    def calls(one: Callable[[tf.Tensor, int], Any]) -> int:
+        one(x, 0)
+        one(x, 1)
+        before = graph.version
+        found = calls_of(lambda: [one(x, i) for i in range(2, 102)])
+        return found // (graph.version - before)
+
+    assert calls(step) <= 2.5 * calls(lambda x, i: tf.identity(x))
 
 
 def test_nodes_since_a_version_are_those_made_since(graph: tf.Graph) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 
 from graphvm.conversion import (
     TensorLike,
-    array_of,
     constant_node,
     convert_to_tensor,
     op_scope,
@@ -18,6 +17,7 @@ from graphvm.graph import Tensor
 from graphvm.ops.array.shaping import shape_of
 from graphvm.source import here
 from graphvm.tensor_shape import Dimension, TensorShape, as_plain_shape
+from graphvm.values import array_of
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType, as_dtype
 from graphvm_runtime.errors import DTypeError, ShapeError, clipped

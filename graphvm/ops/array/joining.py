@@ -8,7 +8,6 @@ from typing import Any
 from graphvm.conversion import (
     TensorLike,
     apply,
-    array_of,
     constant_node,
     convert_to_tensor,
     holds_tensors,
@@ -17,6 +16,7 @@ from graphvm.conversion import (
     packed,
 )
 from graphvm.graph import Tensor
+from graphvm.values import array_of
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.shapes import normalized_axis
