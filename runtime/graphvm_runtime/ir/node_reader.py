@@ -9,14 +9,13 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from graphvm_runtime.device_spec import ANY, DeviceSpec, parsed
-from graphvm_runtime.dtypes import DType, resource, variant
+from graphvm_runtime.dtypes import DType, from_enum, resource, variant
 from graphvm_runtime.errors import DTypeError, GraphError, GraphvmError, NotFoundError, ShapeError
 from graphvm_runtime.ir.attrs import (
     Bindings,
     as_tensor_type,
     checked_constant,
     read_attr,
-    read_tensor,
 )
 from graphvm_runtime.ir.debug_info import Sources
 from graphvm_runtime.ir.file_order import (
@@ -30,19 +29,22 @@ from graphvm_runtime.ir.file_order import (
 from graphvm_runtime.ir.functions import Instances
 from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node, Source
 from graphvm_runtime.ir.infer import Resolution
+from graphvm_runtime.ir.tensor_proto import decode
 from graphvm_runtime.ir.typed import Types
 from graphvm_runtime.ops.control_flow import MERGES, NEXTS
 from graphvm_runtime.ops.functional import CALLS
 from graphvm_runtime.ops.registry import REQUIRED, Attrs, AttrValue, FuncRef, OpDef, known, lookup
 from graphvm_runtime.protos.node_def_pb2 import NodeDef
 from graphvm_runtime.protos.op_def_pb2 import OpDef as OpDefProto
-from graphvm_runtime.protos.tensor_pb2 import TensorProto
 from graphvm_runtime.shapes import TensorType, merged, shape_text
 
 _LEGAL = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*").fullmatch
 _SCALAR_FIELDS = frozenset(("type", "i", "s", "b"))
 SHAPES = "_output_shapes"
 _SCALARS_SAID = 24  # producers before it wrote an unknown shape of a Placeholder as a scalar's
+
+
+_CONST = lookup("Const")
 
 
 class _Shared(NamedTuple):
@@ -199,14 +201,19 @@ class Reader:
                     end, type_ = self._input(text, d)
                     ends.append(end)
                     types.append(type_)
-            shared, stated = self._common(d, types)
             inputs = tuple(ends)
-            if shared.op.name == "Const":
-                outputs = self._types.constant(shared.attrs["dtype"], shared.attrs["value"].shape)
-            elif shared.is_common:
-                outputs, _ = self._types.of(shared.op, shared.attrs, types, inputs)
+            stated = None
+            attrs = _constant(d) if d.op == "Const" and not inputs else None
+            if attrs is not None:
+                op = _CONST
+                outputs = self._types.constant(attrs["dtype"], attrs["value"].shape)
             else:
-                outputs = self._types.fresh(shared.op, shared.attrs, types, inputs)
+                shared, stated = self._common(d, types)
+                op, attrs = shared.op, shared.attrs
+                if shared.is_common:
+                    outputs, _ = self._types.of(op, attrs, types, inputs)
+                else:
+                    outputs = self._types.fresh(op, attrs, types, inputs)
             if stated is not None:
                 outputs = self._stated(name, outputs, stated)
             controls = tuple(map(self._after, dict.fromkeys(after))) if after else ()
@@ -215,9 +222,7 @@ class Reader:
             raise _as_import_error(error).located(shown(d), made_at) from None
         final = name if self._rename is None else self._rename(name)
         device = ANY if not d.device else _device(name, d.device)
-        node: Node = _new(
-            Node, (final, shared.op, inputs, controls, shared.attrs, outputs, device, source)
-        )
+        node: Node = _new(Node, (final, op, inputs, controls, attrs, outputs, device, source))
         if self._place is not None:
             node = self._place(node)
         self._final[final] = node
@@ -316,7 +321,7 @@ class Reader:
     def _common(self, d: NodeDef, types: Sequence[TensorType]) -> tuple[_Shared, AttrValue | None]:
         """Op and attributes; and the shapes that the file states, None where it does not."""
         key: list[Any] | None = [d.op]
-        stated = held = None
+        stated = None
         attr = d.attr
         for name in attr:  # items() of such a mapping is slower
             value = attr[name]
@@ -328,9 +333,6 @@ class Reader:
             field = value.WhichOneof("value")
             if field in _SCALAR_FIELDS:
                 key += (name, field, getattr(value, field))
-            elif field == "tensor" and name == "value" and d.op == "Const":
-                held = value.tensor
-                key += (name, field)
             elif field == "shape" or (field == "list" and not value.list.func):
                 key += (name, field, value.SerializeToString(deterministic=True))
             else:
@@ -340,8 +342,6 @@ class Reader:
             shared = self._decoded(d, types)
             if key is not None and d.name not in self._results_of:
                 shared = self._shared[full] = shared._replace(is_common=True)
-        elif held is not None:
-            shared = shared._replace(attrs=_holding(shared.attrs, held))
         got = tuple([t.dtype for t in types])
         if got != shared.inputs:
             _check_inputs(shared, got)
@@ -430,11 +430,21 @@ class Reader:
 _new = tuple.__new__  # what Node(...) and Endpoint(...) come down to, without the call in between
 
 
-def _holding(attrs: Attrs, proto: TensorProto) -> Attrs:
-    """Attributes of a `Const` with another value."""
-    return MappingProxyType(
-        {**attrs, "value": checked_constant(read_tensor(proto), attrs["dtype"])}
-    )
+def _constant(d: NodeDef) -> Attrs | None:
+    """Attributes of a `Const` that has its own two and nothing else, as nearly all are.
+
+    None for another one, and for one that is wrong.
+    """
+    given = d.attr
+    if len(given) != 2 or "value" not in given or "dtype" not in given:
+        return None
+    proto = given["value"].tensor
+    if not proto.dtype or proto.dtype != given["dtype"].type:
+        return None
+    try:
+        return MappingProxyType({"value": decode(proto), "dtype": from_enum(proto.dtype)})
+    except GraphvmError:
+        return None
 
 
 def read_attrs(
