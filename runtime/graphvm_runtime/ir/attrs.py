@@ -10,7 +10,7 @@ import numpy as np
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType
 from graphvm_runtime.errors import GraphError, GraphvmError, InvalidArgumentError, clipped
-from graphvm_runtime.ir.tensor_proto import decode, encode, shape_of_proto, shape_proto
+from graphvm_runtime.ir.tensor_proto import decode, encode, encode_into, shape_of_proto, shape_proto
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.protos.attr_value_pb2 import AttrValue as AttrProto
 from graphvm_runtime.protos.attr_value_pb2 import NameAttrList
@@ -206,25 +206,30 @@ def write_attr(value: AttrValue, kind: str = "") -> AttrProto:
     Raises:
         GraphError: it is no value of that kind.
     """
-    kind = kind or kind_of(value)
     proto = AttrProto()
+    fill_attr(proto, value, kind)
+    return proto
+
+
+def fill_attr(proto: AttrProto, value: AttrValue, kind: str = "") -> None:
+    """As `write_attr`, into an empty message."""
+    kind = kind or kind_of(value)
     if kind.startswith("list("):
         field = _FIELDS[kind[5:-1]]
         proto.list.SetInParent()
         getattr(proto.list, field).extend([_message(v, field) for v in value])
-        return proto
-    if kind == "tensor type":
+    elif kind == "tensor type":
         proto.func.name = _TENSOR_TYPE
         proto.func.attr["dtype"].type = value.dtype.enum
         proto.func.attr["shape"].shape.CopyFrom(shape_proto(value.shape))
-        return proto
-    field = _FIELDS[kind]
-    made = _message(value, field)
-    if field in ("shape", "tensor", "func"):
-        getattr(proto, field).CopyFrom(made)
+    elif kind == "tensor" and not isinstance(value, UnreadableTensor):
+        encode_into(proto.tensor, value)
+    elif kind in ("shape", "tensor", "func"):
+        field = _FIELDS[kind]
+        getattr(proto, field).CopyFrom(_message(value, field))
     else:
-        setattr(proto, field, made)
-    return proto
+        field = _FIELDS[kind]
+        setattr(proto, field, _message(value, field))
 
 
 def _message(value: AttrValue, field: str) -> Any:
@@ -237,7 +242,7 @@ def _message(value: AttrValue, field: str) -> Any:
     if field == "func":
         made = NameAttrList(name=value.name)
         for name, inner in value.attrs:
-            made.attr[name].CopyFrom(write_attr(inner))
+            fill_attr(made.attr[name], inner)
         return made
     if field == "s":
         return value.encode() if isinstance(value, str) else value

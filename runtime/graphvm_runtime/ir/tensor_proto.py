@@ -98,18 +98,25 @@ def encode(array: object, dtype: object = None) -> TensorProto:
         InvalidArgumentError: it does not fit into one message, or an element of a string tensor
             is no string.
     """
+    proto = TensorProto()
+    encode_into(proto, array, dtype)
+    return proto
+
+
+def encode_into(proto: TensorProto, array: object, dtype: object = None) -> None:
+    """As `encode`, into an empty message."""
     given = np.asarray(array)
     if given.dtype.kind in "SU" and not isinstance(array, np.ndarray):
         # NumPy's own strings lose trailing zero bytes.
         given = np.asarray(array, object)
     kind = dtypes.from_numpy(given.dtype) if dtype is None else dtypes.as_dtype(dtype).base
-    proto = TensorProto(dtype=kind.enum)  # type: ignore[arg-type]  # an enum's number is an int
+    proto.dtype = kind.enum  # type: ignore[assignment]  # an enum's number is an int
     proto.tensor_shape.SetInParent()
     for size in given.shape:
         proto.tensor_shape.dim.add(size=size)
     if kind is dtypes.string:
         proto.string_val.extend(_as_bytes(x) for x in given.ravel().tolist())
-        return proto
+        return
     if not kind.is_numpy_compatible:
         raise InvalidArgumentError(f"elements of type {kind.name} have no form outside a process")
     if given.size * kind.size > MESSAGE_LIMIT:
@@ -117,13 +124,15 @@ def encode(array: object, dtype: object = None) -> TensorProto:
             f"a tensor of {given.size * kind.size} bytes does not fit into one message of 2 GB",
             do="feed it, or keep it in a variable and a checkpoint",
         )
+    if given.size == 1 and given.dtype == kind.numpy:
+        _append(proto, kind, given.reshape(()))
+        return
     # Copied only where order, type or byte order differ.
     plain = np.ascontiguousarray(given, kind.numpy.newbyteorder("<"))
     if plain.size > 1:
         proto.tensor_content = plain.tobytes()
     elif plain.size:
         _append(proto, kind, plain.reshape(()).astype(kind.numpy))
-    return proto
 
 
 def shape_proto(shape: Sequence[int | None] | None) -> TensorShapeProto:
