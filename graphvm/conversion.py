@@ -202,10 +202,7 @@ def packed(
             else value
             for place, value in enumerate(values)
         ]
-        tensors = [
-            child if isinstance(child, Tensor) else _converted(child, wanted, str(place))
-            for place, child in enumerate(children)
-        ]
+        tensors = [_converted(child, wanted, str(place)) for place, child in enumerate(children)]
         attrs = {"axis": axis}
         return get_default_graph().add_node("Pack", (tensors,), attrs, scope).outputs[0]
 

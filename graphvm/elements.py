@@ -9,6 +9,8 @@ from graphvm.tensor import Operation, Tensor
 from graphvm_runtime.errors import GraphError, NameNotFoundError, clipped
 from graphvm_runtime.ir.graph import Endpoint, Node, source_text
 
+_FEW = 5000  # nodes among which a name is searched for in no time that a user would notice
+
 
 class Elements:
     """The nodes of a graph, with the operations and tensors that are views of them.
@@ -32,8 +34,16 @@ class Elements:
         """The node of that name. Raises NameNotFoundError."""
         at = self._at.get(name)
         if at is None:
-            raise NameNotFoundError(f"the graph has no operation {name!r}")
+            raise self._missing(f"the graph has no operation {name!r}", name)
         return self._nodes[at]
+
+    def _missing(self, what: str, name: str) -> NameNotFoundError:
+        """The error for a name that is not there, with those that look like it."""
+        from difflib import get_close_matches  # only for an error
+
+        near = get_close_matches(name, self._at, 3) if len(self._at) < _FEW else []
+        do = f"perhaps you mean {' or '.join(map(repr, near))}" if near else ""
+        return NameNotFoundError(what, do=do)
 
     def _lookup(self, name: str) -> Node:
         return self._nodes[self._at[name]]
@@ -143,7 +153,7 @@ class Elements:
                     do=f"write {name + ':0'!r}",
                 )
             if at is None:
-                raise NameNotFoundError(f"the graph has no operation {name!r}")
+                raise self._missing(f"the graph has no operation {name!r}", name)
             return self._view(at)
         if not allow_tensor:
             raise GraphError(f"{name!r} names a tensor, not an operation", do=f"write {node!r}")
@@ -151,7 +161,8 @@ class Elements:
             raise GraphError(f"{name!r} is no name: a tensor is named node:index")
         at = self._at.get(node)
         if at is None:
-            raise NameNotFoundError(f"{name!r} is not in the graph: there is no operation {node!r}")
+            what = f"{name!r} is not in the graph: there is no operation {node!r}"
+            raise self._missing(what, node)
         outputs = self._view(at).outputs
         if int(index) >= len(outputs):
             raise NameNotFoundError(

@@ -12,7 +12,14 @@ from graphvm.tensor import Operation, Tensor
 from graphvm.values import utf8
 from graphvm_runtime.dtypes import DType, string
 from graphvm_runtime.engine import taken_in
-from graphvm_runtime.errors import DTypeError, GraphError, GraphvmError, ShapeError, clipped
+from graphvm_runtime.errors import (
+    DTypeError,
+    GraphError,
+    GraphvmError,
+    NameNotFoundError,
+    ShapeError,
+    clipped,
+)
 from graphvm_runtime.ir.graph import source_text
 from graphvm_runtime.shapes import Shape, is_compatible, shape_text
 
@@ -38,12 +45,12 @@ def converter(tensor: Tensor) -> Convert:
     def slow(value: Any) -> Any:
         array = _array(value, tensor, dtype)
         if not is_compatible(array.shape, shape):
-            raise ShapeError(
+            raise _unfit(
+                ShapeError,
                 f"a value of shape {shape_text(array.shape)} cannot be fed to {tensor.name!r}, "
                 f"which has the shape {shape_text(shape)}",
-                node=tensor.op._node.signature(),
-                made=source_text(tensor.op._node.source),
-                do="reshape the value, or give the placeholder a shape with None in it",
+                tensor,
+                "reshape the value, or give the placeholder a shape with None in it",
             )
         return taken_in(array)
 
@@ -65,9 +72,11 @@ def converter(tensor: Tensor) -> Convert:
 
 def _array(value: Any, tensor: Tensor, dtype: DType) -> Any:
     if isinstance(value, Tensor | Operation):
-        raise TypeError(
-            f"the value fed to {tensor.name!r} is a {type(value).__name__}; "
-            "feed numbers, strings, lists or NumPy arrays"
+        raise _unfit(
+            DTypeError,
+            f"the value fed to {tensor.name!r} is a {type(value).__name__}",
+            tensor,
+            "feed numbers, strings, lists or NumPy arrays; what `session.run` gives for it will do",
         )
     if dtype is string:
         return _strings(value, tensor)
@@ -77,28 +86,54 @@ def _array(value: Any, tensor: Tensor, dtype: DType) -> Any:
         # a Python integer that does not fit is a mistake; an array is cast like one in NumPy
         least, greatest = (0, 1) if dtype.is_bool else (int(dtype.min), int(dtype.max))
         if not least <= value <= greatest:
-            raise TypeError(f"{value} does not fit into {dtype.name}, the type of {tensor.name!r}")
+            raise _unfit(
+                DTypeError,
+                f"{value} does not fit into {dtype.name}, the type of {tensor.name!r}",
+                tensor,
+                f"feed a number from {least} to {greatest}, or let the tensor be of a wider type",
+            )
         return dtype.numpy.type(value)
+    what = f"{clipped(value)} cannot be fed to {tensor.name!r} of {dtype.name}"
     try:
         array = np.asarray(value)
-        if array.dtype != dtype.numpy:
-            if array.dtype.kind == "c" and (dtype.is_floating or dtype.is_integer):
-                raise TypeError("its imaginary part would be lost")
-            with np.errstate(all="ignore"):
-                array = array.astype(dtype.numpy)
+    except (ValueError, OverflowError) as error:
+        raise _unfit(
+            ShapeError,
+            f"{what}: its lists are of different lengths",
+            tensor,
+            "fill them up to one length, or feed them one by one",
+        ) from error
+    if array.dtype == dtype.numpy:
+        return array
+    if array.dtype.kind == "c" and (dtype.is_floating or dtype.is_integer):
+        raise _unfit(
+            DTypeError, f"{what}: its imaginary part would be lost", tensor, "feed its real part"
+        )
+    try:
+        with np.errstate(all="ignore"):
+            return array.astype(dtype.numpy)
     except (TypeError, ValueError, OverflowError) as error:
         kind = ShapeError if isinstance(error, ValueError) else DTypeError
-        raise kind(
-            f"{clipped(value)} cannot be fed to {tensor.name!r} of {dtype.name}: {error}"
-        ) from error
-    return array
+        why = "it is text" if array.dtype.kind in "SU" else str(error)
+        raise _unfit(kind, f"{what}: {why}", tensor, "feed numbers") from error
+
+
+def _unfit(kind: type[GraphvmError], what: str, tensor: Tensor, do: str) -> GraphvmError:
+    """The error for a value that a tensor cannot be fed."""
+    node = tensor.op._node
+    return kind(what, node=node.signature(), made=source_text(node.source), do=do)
 
 
 def _strings(value: Any, tensor: Tensor) -> Any:
     try:
         array = np.asarray(value, dtype=object)
     except ValueError as error:
-        raise ShapeError(f"{clipped(value)} cannot be fed to {tensor.name!r}: {error}") from error
+        raise _unfit(
+            ShapeError,
+            f"{clipped(value)} cannot be fed to {tensor.name!r}: {error}",
+            tensor,
+            "feed str or bytes, lists of them, or an array of them",
+        ) from error
     flat = array.reshape(-1).tolist()
     out = np.empty(len(flat), dtype=object)
     for at, element in enumerate(flat):
@@ -107,11 +142,11 @@ def _strings(value: Any, tensor: Tensor) -> Any:
         elif isinstance(element, bytes):
             out[at] = bytes(element)
         else:
-            raise DTypeError(
+            raise _unfit(
+                DTypeError,
                 f"{clipped(element)} cannot be fed to {tensor.name!r} of string",
-                node=tensor.op._node.signature(),
-                made=source_text(tensor.op._node.source),
-                do="feed str or bytes, lists of them, or an array of them",
+                tensor,
+                "feed str or bytes, lists of them, or an array of them",
             )
     return out.reshape(array.shape)
 
@@ -224,8 +259,10 @@ class Fetches:
             element = self._graph.as_graph_element(item)
         except TypeError as error:
             raise TypeError(f"{clipped(item)} can be no fetch: {error}") from error
-        except KeyError as error:
-            raise GraphError(f"{clipped(item)} can be no fetch: {error}") from error
+        except NameNotFoundError as error:
+            raise GraphError(
+                f"{clipped(item)} can be no fetch: {error.what}", do=error.do
+            ) from error
         if not self._graph.is_fetchable(element):
             raise GraphError(
                 f"{element.name!r} may not be fetched", node=_node_of(element).signature()

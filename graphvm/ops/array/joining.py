@@ -16,6 +16,7 @@ from graphvm.conversion import (
     packed,
 )
 from graphvm.graph import Tensor
+from graphvm.source import here
 from graphvm.values import array_of
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError
@@ -40,10 +41,17 @@ def concat(
     Raises:
         DTypeError: element types differ.
         ShapeError: other dimensions differ, or `axis` is outside the rank.
-        ValueError: there is no tensor.
+        ValueError: there is no tensor, or the arguments are in the order of TensorFlow 0.x.
 
     Source: TF op `ConcatV2`.
     """
+    if isinstance(values, int) and isinstance(axis, list | tuple):
+        raise GraphError(
+            f"concat takes the tensors first and the axis second, got {values} and "
+            f"{len(axis)} tensors",
+            made=here(),
+            do=f"swap them: concat(values, axis={values})",
+        )
     if not isinstance(values, list | tuple):
         values = [values]
     if not values:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import count
-from types import TracebackType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,6 +41,7 @@ class Emitted:
         run: `run(step, *params) -> tuple of results`.
         source: its Python text.
         nodes: the node of each line.
+        inputs: the variables that the node of each line takes; None where it is no kernel's line.
         file: the name under which it stands in tracebacks.
         instructions: instructions that were written; all of them, or emission failed.
     """
@@ -49,19 +49,31 @@ class Emitted:
     run: Callable[..., Any]
     source: str
     nodes: tuple[Node | None, ...]
+    inputs: tuple[Sequence[str] | None, ...]
     file: str
     instructions: int
 
-    def node_of(self, traceback: TracebackType | None) -> Node | None:
-        """The node that an exception passed through, the innermost of this function."""
-        found = None
+    def fault(self, error: BaseException) -> tuple[Node | None, list[Any] | None]:
+        """The node that an exception passed through, the innermost of this function.
+
+        Returns:
+            The node and the values of its inputs, None where they are not known.
+        """
+        found: Node | None = None
+        values: list[Any] | None = None
+        traceback = error.__traceback__
         while traceback is not None:
-            if traceback.tb_frame.f_code.co_filename == self.file:
+            frame = traceback.tb_frame
+            if frame.f_code.co_filename == self.file:
                 line = traceback.tb_lineno - 1
                 if 0 <= line < len(self.nodes) and self.nodes[line] is not None:
-                    found = self.nodes[line]
+                    found, values = self.nodes[line], None
+                    names = self.inputs[line]
+                    if names is not None:
+                        known = {**frame.f_globals, **frame.f_locals}
+                        values = [known[n] for n in names] if known.keys() >= set(names) else None
             traceback = traceback.tb_next
-        return found
+        return found, values
 
 
 RunStrands: TypeAlias = Callable[[Program, Any, Sequence[Any]], Sequence[Any]]
@@ -127,6 +139,7 @@ class Writer:
     def __init__(self, run_strands: RunStrands) -> None:
         self.lines: list[str] = []
         self.nodes: list[Node | None] = []
+        self.inputs: list[Sequence[str] | None] = []
         self.namespace: dict[str, Any] = {
             "truth": truth, "picked": picked, "own": own, "handed_out": handed_out,
             "run_strands": run_strands,
@@ -148,12 +161,26 @@ class Writer:
         source = "\n".join(self.lines) + "\n"
         file = f"<graphvm program {next(_serial)}>"
         exec(compile(source, file, "exec"), self.namespace)
-        return Emitted(self.namespace[name], source, tuple(self.nodes), file, self.instructions)
+        return Emitted(
+            self.namespace[name],
+            source,
+            tuple(self.nodes),
+            tuple(self.inputs),
+            file,
+            self.instructions,
+        )
 
-    def line(self, depth: int, text: str, node: Node | None = None) -> None:
-        """Writes a line; `node` is what failed if it fails."""
+    def line(
+        self,
+        depth: int,
+        text: str,
+        node: Node | None = None,
+        inputs: Sequence[str] | None = None,
+    ) -> None:
+        """Writes a line; `node` is what failed if it fails, with these variables as its inputs."""
         self.lines.append(" " * depth + text)
         self.nodes.append(node)
+        self.inputs.append(inputs)
 
     def constant(self, value: Any) -> str:
         """The name of an object that the text uses."""
@@ -244,7 +271,7 @@ class Writer:
             self.lines[header] = f"{' ' * depth}{listed}= held = {held}.take()"
             self.line(depth, f"{held}.give(held)")
         else:
-            del self.lines[header], self.nodes[header]
+            del self.lines[header], self.nodes[header], self.inputs[header]
 
     def strand(self, name: str, program: Program, strand: Strand) -> None:
         """Writes a strand as a function over the list of all registers."""
@@ -319,8 +346,9 @@ class Writer:
             if ins.checks:
                 checks = [f"{local[r]}.shape == {shape}" for r, shape in ins.checks]
                 target += f" if {' and '.join(checks)} else None"
+            takes = [local[r] for r in ins.inputs]
             outs = self.outputs(ins.outputs, local, names)
-            self.line(depth, self._call_text(ins, args, outs, target), ins.node)
+            self.line(depth, self._call_text(ins, args, outs, target), ins.node, takes)
             self._free_unused(ins, local, names, protected)
             return
         if isinstance(ins, If):

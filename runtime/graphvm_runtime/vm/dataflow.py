@@ -488,7 +488,7 @@ class _Run:
                 name = item.node.name
                 step.trace.add(name, item.node.op.name, start, time.perf_counter())
         except Exception as error:
-            fault = located(error, item.node)
+            fault = located(error, item.node, args)
             if fault is error:
                 raise
             raise fault from error

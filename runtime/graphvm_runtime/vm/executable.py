@@ -72,7 +72,7 @@ class Compiled:
             self.run = code.run if variable is not None else quiet(code.run)
 
     def _fault(self, error: Exception) -> None:
-        raise_located(error, self._code.node_of(error.__traceback__))
+        raise_located(error, *self._code.fault(error))
 
     def _emit_strands(self, program: Program) -> None:
         if len(program.strands) > 1:
@@ -107,7 +107,7 @@ def _guarded_strand(code: Emitted) -> Callable[..., Any]:
         try:
             run(step, registers)
         except Exception as error:
-            raise_located(error, code.node_of(error.__traceback__))
+            raise_located(error, *code.fault(error))
 
     return guarded
 

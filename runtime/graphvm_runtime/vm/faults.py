@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
+import numpy as np
+
+from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import (
     GraphvmError,
     InternalError,
     InvalidArgumentError,
     OpError,
     ResourceExhaustedError,
+    ShapeError,
     class_of_code,
 )  # fmt: skip
 from graphvm_runtime.held import Held
 from graphvm_runtime.ir.graph import Node, source_text
+from graphvm_runtime.ir.infer import infer
+from graphvm_runtime.ops.registry import Value, as_value
+from graphvm_runtime.shapes import TensorType, shape_text
 
 
-def located(error: Exception, node: Node | None) -> GraphvmError:
-    """The error as one of ours, tied to the node where it was raised."""
+def located(
+    error: Exception, node: Node | None, inputs: Sequence[Any] | None = None
+) -> GraphvmError:
+    """The error as one of ours, tied to the node where it was raised.
+
+    Args:
+        error: what the kernel raised.
+        node: the node at fault, where it is known.
+        inputs: the values that it got, where they are known.
+    """
     if isinstance(error, GraphvmError):
         found = error
         if not isinstance(found, OpError) and node is not None:
@@ -27,6 +43,9 @@ def located(error: Exception, node: Node | None) -> GraphvmError:
                 error.what, node=error.node, made=error.made, do=error.do, task=error.task
             )
             found.__cause__ = error
+        if isinstance(found, InvalidArgumentError) and not found.do:
+            said = _said_by_rule(node, inputs)
+            found.do = "" if said is None else said.do
     else:
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         if isinstance(error, RecursionError):
@@ -45,7 +64,7 @@ def located(error: Exception, node: Node | None) -> GraphvmError:
                 f"an input is {error.obj.kind}, another kind than the op takes: {error.obj!r}"
             )
         elif isinstance(error, ValueError | TypeError | IndexError | OverflowError):
-            found = InvalidArgumentError(text)
+            found = _refused(text, node, inputs)
         else:
             found = InternalError(text)
         found.__cause__ = error
@@ -54,9 +73,63 @@ def located(error: Exception, node: Node | None) -> GraphvmError:
     return found
 
 
-def raise_located(error: Exception, node: Node | None) -> NoReturn:
-    """Raises the error as one of ours; the one it was stays its cause."""
-    fault = located(error, node)
+def _refused(text: str, node: Node | None, inputs: Sequence[Any] | None) -> InvalidArgumentError:
+    """The error for inputs that NumPy refused."""
+    said = _said_by_rule(node, inputs)
+    if said is not None:
+        return InvalidArgumentError(said.what, do=said.do)
+    shown = [] if inputs is None else [shape_text(x.shape) for x in inputs if _is_array(x)]
+    return InvalidArgumentError(f"{text}, for the shapes {', '.join(shown)}" if shown else text)
+
+
+def _said_by_rule(node: Node | None, inputs: Sequence[Any] | None) -> ShapeError | None:
+    """What the op's rule for shapes says of the inputs as they are; None where they fit.
+
+    It is what would have been said where the node was made, had so much been known there; so
+    kernels need not say it again.
+    """
+    if node is None or inputs is None or len(inputs) != len(node.inputs):
+        return None
+    types = [
+        TensorType(dtype.base, np.shape(value) if _is_array(value) else ())
+        for dtype, value in zip(node.op.input_dtypes(node.attrs), inputs, strict=True)
+    ]
+    try:
+        infer(node.op, types, node.attrs, _Known(inputs))
+    except ShapeError as error:
+        return error
+    except Exception:
+        return None  # whatever it is, it would hide the error that is to be told
+    return None
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+class _Known:
+    """Resolver of a node whose inputs are there."""
+
+    def __init__(self, inputs: Sequence[Any]) -> None:
+        self._inputs = inputs
+
+    def value(self, index: int) -> Value | None:
+        array = self.constant(index)
+        return None if array is None else as_value(array)
+
+    def constant(self, index: int) -> Array | None:
+        value = self._inputs[index]
+        return np.asarray(value) if _is_array(value) else None
+
+    def handle(self, index: int) -> TensorType | None:
+        return None
+
+
+def raise_located(
+    error: Exception, node: Node | None, inputs: Sequence[Any] | None = None
+) -> NoReturn:
+    """Raises the error as one of ours; the one it was stays its cause. See `located`."""
+    fault = located(error, node, inputs)
     if fault is error:
         raise error
     raise fault from error

@@ -78,7 +78,8 @@ class Interpreter:
                 else:
                     self._region(ins, registers, step)
             except Exception as error:
-                raise_located(error, ins.node)
+                values = [registers[r] for r in ins.inputs] if isinstance(ins, Call) else None
+                raise_located(error, ins.node, values)
             if free:
                 for r in ins.dead:
                     registers[r] = None
