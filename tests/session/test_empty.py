@@ -25,7 +25,7 @@ def test_a_scalar_has_no_axis(reduce: Callable[..., Any], axis: Any) -> None:
     reduced, whole = reduce(x, axis), reduce(x, [])
     with tf.Session() as session:
         for _ in range(3):
-            with pytest.raises(tf.errors.InvalidArgumentError, match="out of bounds"):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="outside the rank 0"):
                 session.run(reduced, {x: 1})
             assert session.run(whole, {x: 1}) == 1
 
@@ -80,7 +80,7 @@ def test_a_condition_is_one_bool(shape: list[int]) -> None:
     with tf.Session() as session:
         for fetch, result in ((loop, 3), (branch, 1)):
             assert session.run(fetch, {holds: [[True]]}) == result
-            with pytest.raises(tf.errors.InvalidArgumentError, match="reshape"):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=r"elements, \[\] has 1"):
                 session.run(fetch, {holds: np.ones(shape)})
     given = tf.ones(shape) > 0.0
     with pytest.raises(ValueError, match=r"a condition is one bool, not a tensor of shape"):
