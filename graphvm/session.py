@@ -23,7 +23,7 @@ from graphvm.tensor import Tensor
 from graphvm.timeline import step_stats
 from graphvm_runtime import config
 from graphvm_runtime.engine import Plan, Request, connect
-from graphvm_runtime.errors import GraphError, GraphvmError, InternalError
+from graphvm_runtime.errors import GraphError, GraphvmError, InternalError, OpError
 from graphvm_runtime.ir.calls import SYMBOLIC
 from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.trace import Trace
@@ -143,12 +143,13 @@ class Session:
                 return entry.pack(entry.plan.run(values, self._timeout))
             return entry.pack(self._run_with(entry.plan, values, options, run_metadata))
         except GraphvmError as error:
-            if config.TRACEBACK.get() == "full":
-                raise
-            # the error names the node and the user's line; our own frames would only hide it,
-            # but what a user's own kernel raised is shown whole
-            cause = error.__cause__ if isinstance(error, InternalError) else None
-            raise error.with_traceback(None) from cause
+            raise self._blamed(error) from _cause(error)
+
+    def _blamed(self, error: GraphvmError) -> GraphvmError:
+        """An error of a run as the user sees it: with the operation, without our own frames."""
+        if isinstance(error, OpError) and error.node_name in self._graph:
+            error.op = self._graph.operation_named(error.node_name)
+        return error if config.TRACEBACK.get() == "full" else error.with_traceback(None)
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -183,15 +184,18 @@ class Session:
             if self._closed:
                 raise _closed()
             run = direct[0]
-            if run is None:
-                values = pack(plan.run(values_of(args), timeout))
-                if timeout is None:
-                    direct[0] = plan.direct()
-                return values
-            if alone is not None and len(args) == 1:
-                results = run(None, alone(args[0]))
-            else:
-                results = run(None, *values_of(args))
+            try:
+                if run is None:
+                    values = pack(plan.run(values_of(args), timeout))
+                    if timeout is None:
+                        direct[0] = plan.direct()
+                    return values
+                if alone is not None and len(args) == 1:
+                    results = run(None, alone(args[0]))
+                else:
+                    results = run(None, *values_of(args))
+            except GraphvmError as error:
+                raise self._blamed(error) from _cause(error)
             return results[0] if single else pack(results)
 
         if not accept_options:
@@ -202,7 +206,10 @@ class Session:
                 return call(*args)
             if self._closed:
                 raise _closed()
-            return pack(self._run_with(plan, values_of(args), options, run_metadata))
+            try:
+                return pack(self._run_with(plan, values_of(args), options, run_metadata))
+            except GraphvmError as error:
+                raise self._blamed(error) from _cause(error)
 
         return call_with_options
 
@@ -411,6 +418,13 @@ def _check_message(argument: str, given: Any, wanted: str) -> None:
 
 def _seconds(milliseconds: int) -> float | None:
     return milliseconds / 1000 if milliseconds else None
+
+
+def _cause(error: GraphvmError) -> BaseException | None:
+    """What is shown beneath an error: nothing of ours, but all that a user's own kernel raised."""
+    if config.TRACEBACK.get() == "full" or isinstance(error, InternalError):
+        return error.__cause__
+    return None
 
 
 def _closed() -> RuntimeError:

@@ -127,7 +127,20 @@ def _rebuilt(
 
 
 class OpError(GraphvmError):
-    """An error of a running node. Source: `tf.errors.OpError`."""
+    """An error of a running node.
+
+    Attributes:
+        op: the operation at fault, where it is in the session's graph; None otherwise.
+
+    Source: `tf.errors.OpError`.
+    """
+
+    op: Any = None
+
+    @property
+    def node_def(self) -> Any:
+        """The operation at fault as a NodeDef, None where there is none."""
+        return None if self.op is None else self.op.node_def
 
     @property
     def node_name(self) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -149,3 +151,31 @@ def test_the_old_order_of_concat_is_told() -> None:
         x = tf.placeholder(tf.float32)
         with pytest.raises(ValueError, match=r"swap them: concat\(values, axis=1\)"):
             tf.concat(1, [x, x])
+
+
+@pytest.mark.parametrize("way", ["run", "callable", "callable with options"])
+def test_the_error_has_the_operation_and_none_of_our_frames(way: str) -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+        out = tf.add(x, y, name="out")
+        run = session.make_callable(out, [x, y], accept_options=way == "callable with options")
+        ways = {
+            "run": lambda: session.run(out, {x: A, y: B}),
+            "callable": lambda: run(A, B),
+            "callable with options": lambda: run(
+                A, B, options=tf.RunOptions(), run_metadata=tf.RunMetadata()
+            ),
+        }
+        for _ in range(4):
+            assert np.all(run(A, A) == 2)
+            with pytest.raises(tf.errors.OpError) as raised:
+                ways[way]()
+            error = raised.value
+            assert error.op is graph.get_operation_by_name("out")
+            assert error.node_def.name == "out"
+            assert error.__cause__ is None
+            assert {Path(entry.path).name for entry in raised.traceback} <= {
+                Path(__file__).name, "session.py",
+            }  # fmt: skip
+            again = pickle.loads(pickle.dumps(error))
+            assert (again.op, again.node_name) == (None, "out")
