@@ -61,7 +61,7 @@ class Elements:
         """The outputs of one of its operations."""
         with self._lock:
             if op._tensors is None:
-                node = op._node
+                node = op.node
                 op._tensors = tuple(
                     [Tensor(self, t, Endpoint(node.name, i)) for i, t in enumerate(node.outputs)]
                 )
@@ -183,7 +183,7 @@ def foreign(element: Tensor | Operation) -> GraphError:
         do = "let the body of the loop, branch or function give it back as a result"
     return GraphError(
         f"{element.name!r} {what}",
-        node=operation._node.signature(),
-        made=source_text(operation._node.source),
+        node=operation.node.signature(),
+        made=source_text(operation.node.source),
         do=do,
     )

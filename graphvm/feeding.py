@@ -120,7 +120,7 @@ def _array(value: Any, tensor: Tensor, dtype: DType) -> Any:
 
 def _unfit(kind: type[GraphvmError], what: str, tensor: Tensor, do: str) -> GraphvmError:
     """The error for a value that a tensor cannot be fed."""
-    node = tensor.op._node
+    node = tensor.op.node
     return kind(what, node=node.signature(), made=source_text(node.source), do=do)
 
 
@@ -271,7 +271,7 @@ class Fetches:
 
 
 def _node_of(element: Any) -> Any:
-    return (element if isinstance(element, Operation) else element.op)._node
+    return (element if isinstance(element, Operation) else element.op).node
 
 
 def cache_key(structure: Any) -> Hashable:

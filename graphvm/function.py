@@ -263,7 +263,7 @@ class FuncGraph(Graph):
                     param.type.shape,
                 ):
                     node = node.with_attrs(index=index, _output_shapes=(param.type.shape,))
-                    self._nodes[at] = param.op._node = node
+                    self._nodes[at] = param.op.node = node
             # parameters first, as in a file
             params = [self._nodes[self._at[t.op.name]] for t in self.inputs]
             rest = [n for n in self._nodes if n.op.name != "_Arg"]
@@ -314,7 +314,7 @@ def copied(
     seen: set[Operation] = set()
     while pending:
         op, is_ready = pending.pop()
-        node = op._node
+        node = op.node
         if is_ready:
             if any(t not in copies for t in op.inputs):
                 raise _not_copied(op, "is inside of a loop", do)
@@ -336,8 +336,8 @@ def copied(
 def _not_copied(op: Operation, why: str, do: str) -> GraphError:
     return GraphError(
         f"the value of {op.name!r} cannot be copied into a function: it {why}",
-        node=op._node.signature(),
-        made=source_text(op._node.source),
+        node=op.node.signature(),
+        made=source_text(op.node.source),
         do=do,
     )
 

@@ -109,7 +109,7 @@ def _value(graph: Graph, name: str) -> Any:
     for reader in tensor.consumers():
         if reader.type == "ReadVariableOp" and not reader.control_inputs:
             return reader.outputs[0]
-    dtype = operation._node.attrs["dtype"]
+    dtype = operation.node.attrs["dtype"]
     return graph.add_node("ReadVariableOp", (tensor,), {"dtype": dtype}).outputs[0]
 
 

@@ -90,7 +90,7 @@ class IndexedSlices:
         if self.dense_shape is None:
             raise GraphError(
                 "IndexedSlices of an unknown dense shape are no tensor",
-                node=self.values.op._node.signature(),
+                node=self.values.op.node.signature(),
                 do="give dense_shape",
             )
         rows = output(

@@ -337,8 +337,8 @@ class Making(Elements, Scoped):
             groups = set(attrs.get("_class", ()))
             for op in scopes.colocation:
                 groups.update(op.colocation_groups())
-                if op._node.device != ANY:
-                    device = op._node.device
+                if op.node.device != ANY:
+                    device = op.node.device
             attrs = MappingProxyType({**attrs, "_class": tuple(sorted(groups))})
         if scopes.container and draft.op.is_stateful and attrs.get("container") == b"":
             attrs = MappingProxyType({**attrs, "container": scopes.container.encode()})
@@ -471,7 +471,7 @@ class Making(Elements, Scoped):
             index = tensor.value_index
             self._types.keep(tensor.type)
             outputs[index] = tensor.type = self._types.shared(TensorType(tensor.type.dtype, shape))
-            tensor.op._node = self._nodes[self._at[node.name]] = node.changed(outputs=outputs)
+            tensor.op.node = self._nodes[self._at[node.name]] = node.changed(outputs=outputs)
             # what was worked out from the less precise shape is worked out again
             self._resolution.forget()
 

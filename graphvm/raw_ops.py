@@ -103,7 +103,7 @@ def _results_of(op: OpDef) -> Callable[[Operation], typing.Any]:
     kind = namedtuple(op.name, names)  # type: ignore[misc]  # the fields are the op's outputs
 
     def results(made: Operation) -> typing.Any:
-        attrs, flat, out = made._node.attrs, made.outputs, []
+        attrs, flat, out = made.node.attrs, made.outputs, []
         for arg in op.outputs:
             part = flat[op.output_slice(arg.name, attrs)]
             out.append(part if arg.is_list else part[0])

@@ -93,7 +93,7 @@ class Tensor:
         try:
             merged = shapes.merged(self.type.shape, as_plain_shape(shape))
         except ShapeError as error:
-            error.located(self.op._node.signature(), source_text(self.op._node.source))
+            error.located(self.op.node.signature(), source_text(self.op.node.source))
             raise
         if merged != self.type.shape:
             self.graph.refine(self, merged)
@@ -158,7 +158,7 @@ class Tensor:
     def _no_value(self, what: str, do: str) -> OperatorNotAllowedInGraphError:
         return OperatorNotAllowedInGraphError(
             f"{self.name!r} is a tensor of a graph: {what}",
-            node=self.op._node.signature(),
+            node=self.op.node.signature(),
             made=source_text(user_source()),
             do=do,
         )
@@ -221,21 +221,25 @@ for _name in _OPERATORS.split():
 class Operation:
     """One node of a graph, with the tensors that it makes.
 
+    Attributes:
+        graph: the graph that it is in.
+        node: what it is a view of, in the IR.
+
     Source: `tf.Operation`.
     """
 
-    __slots__ = ("__weakref__", "_node", "_tensors", "graph")
+    __slots__ = ("__weakref__", "_tensors", "graph", "node")
 
     def __init__(self, graph: Any, node: Node, first: Tensor | None = None) -> None:
         """A view of `node`; `first` stands for its first output already, in a graph."""
         self.graph = graph
-        self._node = node
+        self.node = node
         self._tensors: tuple[Tensor, ...] | None = (first,) if first is not None else None
 
     def looked_at(self) -> Operation:
         """Itself, looked at before its node is in the graph."""
-        outputs = enumerate(self._node.outputs)
-        name = self._node.name
+        outputs = enumerate(self.node.outputs)
+        name = self.node.name
         self._tensors = tuple(Tensor(self.graph, t, Endpoint(name, i), self) for i, t in outputs)
         return self
 
@@ -250,47 +254,47 @@ class Operation:
     @property
     def name(self) -> str:
         """Its name, scopes included."""
-        return self._node.name
+        return self.node.name
 
     @property
     def type(self) -> str:
         """Name of the op."""
-        return self._node.op.name
+        return self.node.op.name
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
         """Tensors that it takes, lists laid out flat."""
         find = self.graph.tensor_at
-        return tuple(find(e) for e in self._node.inputs)
+        return tuple(find(e) for e in self.node.inputs)
 
     @property
     def control_inputs(self) -> list[Operation]:
         """Operations that must have run before."""
-        return [self.graph.operation_named(n) for n in self._node.after]
+        return [self.graph.operation_named(n) for n in self.node.after]
 
     @property
     def device(self) -> str:
         """The device asked for, `/job:worker/task:1/device:CPU:0`; empty for any."""
-        return str(self._node.device)
+        return str(self.node.device)
 
     @property
     def node_def(self) -> NodeDef:
         """The node as a message."""
         from graphvm_runtime.ir.write import write_node
 
-        return write_node(self._node)
+        return write_node(self.node)
 
     @property
     def op_def(self) -> OpDefProto:
         """The declaration of the op as a message."""
         from graphvm_runtime.ir.write import write_op_def
 
-        return write_op_def(self._node.op)
+        return write_op_def(self.node.op)
 
     @property
     def traceback(self) -> str:
         """The user's own line that made it, `model.py:42, in layer`."""
-        return source_text(self._node.source)
+        return source_text(self.node.source)
 
     def get_attr(self, name: str) -> Any:
         """Value of an attribute, as TensorFlow gives it: shapes, tensors and functions as messages.
@@ -300,16 +304,16 @@ class Operation:
         """
         from graphvm_runtime.ir.write import face_of_attr
 
-        if name not in self._node.attrs:
+        if name not in self.node.attrs:
             raise GraphError(
-                f"operation {self.name!r} has no attribute {name!r}", node=self._node.signature()
+                f"operation {self.name!r} has no attribute {name!r}", node=self.node.signature()
             )
-        return face_of_attr(self._node.attrs[name])
+        return face_of_attr(self.node.attrs[name])
 
     def colocation_groups(self) -> list[bytes]:
         """Groups of operations that it shares a device with, `loc:@name`; its own at least."""
         own = b"loc:@" + self.name.encode()
-        given = self._node.attrs.get("_class", ())
+        given = self.node.attrs.get("_class", ())
         return [c for c in given if c.startswith(b"loc:@")] or [own]
 
     def values(self) -> tuple[Tensor, ...]:

@@ -413,8 +413,8 @@ def _found_or_made(
         if not reuse:
             raise GraphError(
                 f"variable {name!r} exists already",
-                node=found.op._node.signature(),
-                made=source_text(found.op._node.source),
+                node=found.op.node.signature(),
+                made=source_text(found.op.node.source),
                 do="set reuse=True or reuse=AUTO_REUSE in the variable_scope to share it",
             )
         if static is not None and not static.is_compatible_with(found.shape):

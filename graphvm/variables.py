@@ -543,7 +543,7 @@ class RefVariable(Variable):
         )
         found = bodies.get(graph)
         if found is None:
-            outer = self._handle.op._node
+            outer = self._handle.op.node
             attrs = dict(outer.attrs)
             attrs["shared_name"] = outer.attrs["shared_name"] or outer.name.encode()
             with graph.name_scope(None), graph.control_dependencies(None):

@@ -31,7 +31,7 @@ def _logical(op: str, function: Callable[..., Tensor]) -> Binary:
         if dtype is not None and not dtype.is_bool:
             raise DTypeError(
                 f"{op} is for tensors of bool, not of {dtype.name}",
-                node=tensor.op._node.signature() if isinstance(tensor, Tensor) else "",
+                node=tensor.op.node.signature() if isinstance(tensor, Tensor) else "",
             )
         return function(x, y, name)
 

@@ -292,7 +292,7 @@ class TensorArray:
         if tensor.dtype.base is not self._dtype:
             raise DTypeError(
                 f"a TensorArray of {self._dtype.name} takes no {tensor.dtype.base.name}",
-                node=tensor.op._node.signature(),
+                node=tensor.op.node.signature(),
                 made=here(),
                 do="cast it, or make the array of that type",
             )
@@ -303,7 +303,7 @@ class TensorArray:
         if not self._shape.is_compatible_with(shape):
             raise ShapeError(
                 f"an element of shape {shape} in a TensorArray of elements {self._shape}",
-                node=value.op._node.signature(),
+                node=value.op.node.signature(),
                 made=here(),
                 do="" if not self._infer else "give infer_shape=False where shapes may differ",
             )

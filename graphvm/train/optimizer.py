@@ -307,7 +307,7 @@ def _nothing(variables: Sequence[Any], loss: Any) -> GraphError:
     names = ", ".join(repr(v.name) for v in variables)
     return GraphError(
         f"no gradient reaches any of the variables {names}",
-        node=loss.op._node.signature() if isinstance(loss, Tensor) else "",
+        node=loss.op.node.signature() if isinstance(loss, Tensor) else "",
         made=here(),
         do="the loss must depend on them through operations that have derivatives",
     )

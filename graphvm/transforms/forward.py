@@ -48,7 +48,7 @@ def jvp(ys: Any, xs: Any, tangents: Any, name: str = "jvp") -> list[Tensor | Non
             if tangent.dtype.base is not dtype:
                 raise DTypeError(
                     f"the tangent of {x.name!r} has {tangent.dtype.base.name}, not {dtype.name}",
-                    node=x.op._node.signature(),
+                    node=x.op.node.signature(),
                 )
             if has_derivative(inner.type):
                 known[inner.endpoint] = tangent

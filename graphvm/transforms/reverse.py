@@ -252,7 +252,7 @@ def _cotangent(y: Tensor, given: Any, index: int) -> Tensor | IndexedSlices | No
         if dtype.is_complex:
             raise DTypeError(
                 f"the gradient of the complex tensor {y.name!r} needs its cotangent",
-                node=y.op._node.signature(),
+                node=y.op.node.signature(),
                 do="pass grad_ys",
             )
         if not has_derivative(y.type):
@@ -260,7 +260,7 @@ def _cotangent(y: Tensor, given: Any, index: int) -> Tensor | IndexedSlices | No
         if not dtype.is_numpy_compatible:
             raise DTypeError(
                 f"{y.name!r} has no ones of its kind to start from",
-                node=y.op._node.signature(),
+                node=y.op.node.signature(),
                 do="pass grad_ys",
             )
         graph: Graph = y.graph
@@ -275,12 +275,12 @@ def _cotangent(y: Tensor, given: Any, index: int) -> Tensor | IndexedSlices | No
     if found.dtype.base is not dtype:
         raise DTypeError(
             f"the cotangent of {y.name!r} has {found.dtype.base.name}, not {dtype.name}",
-            node=y.op._node.signature(),
+            node=y.op.node.signature(),
         )
     if isinstance(found, Tensor) and not is_compatible(found.type.shape, y.type.shape):
         raise ShapeError(
             f"the cotangent of {y.name!r} has the shape {shape_text(found.type.shape)}, "
             f"not {shape_text(y.type.shape)}",
-            node=y.op._node.signature(),
+            node=y.op.node.signature(),
         )
     return found if has_derivative(y.type) else None

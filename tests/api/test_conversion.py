@@ -67,7 +67,7 @@ GIVEN = [
 def test_a_value_takes_the_type_it_is_given(value: Any, dtype: Any, held: Any) -> None:
     tensor = tf.convert_to_tensor(value, dtype)
     assert tensor.dtype is dtype
-    stored = tensor.op._node.attrs["value"]
+    stored = tensor.op.node.attrs["value"]
     np.testing.assert_array_equal(stored, held)
 
 

@@ -266,7 +266,7 @@ def test_nodes_since_a_version_are_those_made_since(graph: tf.Graph) -> None:
     tf.constant(1.0)
     version = graph.version
     made = tf.constant(2.0)
-    assert graph.nodes_since(version) == [made.op._node]
+    assert graph.nodes_since(version) == [made.op.node]
     assert [n.name for n in graph.as_graph_def(from_version=version).node] == [made.op.name]
 
 

@@ -143,9 +143,7 @@ def test_bodies_that_do_not_change_are_shared() -> None:
 def test_a_body_used_by_two_loops_is_made_for_each() -> None:
     x, _, z = loop(lambda r, y: tf.sin(r) * y)
     node = z.op.inputs[0].op
-    twin = tf.get_default_graph().add_node(
-        node.type, (list(node.inputs),), node._node.attrs, "twin"
-    )
+    twin = tf.get_default_graph().add_node(node.type, (list(node.inputs),), node.node.attrs, "twin")
     g = tf.gradients(z, [x])[0] + tf.gradients(twin.outputs[1], [x])[0]
     feeds = {"x:0": np.array([0.1, 0.2, 0.3], np.float32), "y:0": np.float32(1.5)}
     alone = tf.gradients(z, [x])[0]
@@ -160,7 +158,7 @@ def test_paths_round_trip() -> None:
         parts = path_attr(steps, last.removesuffix("#trips"))
         if last.endswith("#trips"):
             parts = (*parts, b"#trips")
-        node = graph.add_node("_Saved", (), {"dtype": tf.float32, "path": parts}, "saved")._node
+        node = graph.add_node("_Saved", (), {"dtype": tf.float32, "path": parts}, "saved").node
         assert path_of(node) == (steps, last)
 
 

@@ -370,7 +370,7 @@ def test_an_op_that_goes_through_datasets_takes_no_other_variant(op: str, place:
         "f": D.range(3).map(lambda x: x + 1), "predicate": D.range(3).filter(lambda x: x > 1),
     }  # fmt: skip
     attrs: dict[str, Any] = {"output_types": [tf.int64], "output_shapes": [[]]} | {
-        attr: made.as_variant().op._node.attrs[attr].name for attr, made in functions.items()
+        attr: made.as_variant().op.node.attrs[attr].name for attr, made in functions.items()
     }
     declared = lookup(op)
     given: dict[str, Any] = {k: v for k, v in attrs.items() if k in declared.attrs}
@@ -410,7 +410,7 @@ def test_older_forms_of_ops_do_the_same() -> None:
     doubled = numbers.map(lambda x: x * 2, num_parallel_calls=1).as_variant().op
     old = tf.raw_ops.ParallelMapDataset(
         input_dataset=numbers.as_variant(), other_arguments=[], num_parallel_calls=1,
-        f=doubled._node.attrs["f"].name, **kind,
+        f=doubled.node.attrs["f"].name, **kind,
     )  # fmt: skip
     assert old.op.type == "ParallelMapDataset"
     handle = tf.raw_ops.Iterator(shared_name="", container="", output_types=[tf.int64],
@@ -474,7 +474,7 @@ def test_an_iterator_takes_datasets_of_its_types_alone() -> None:
 def test_an_element_has_the_shape_that_was_declared() -> None:
     lying = tf.raw_ops.MapDataset(
         input_dataset=D.range(3).as_variant(), other_arguments=[],
-        f=D.range(3).map(lambda x: tf.stack([x, x])).as_variant().op._node.attrs["f"].name,
+        f=D.range(3).map(lambda x: tf.stack([x, x])).as_variant().op.node.attrs["f"].name,
         output_types=[tf.int64], output_shapes=[[3]],
     )  # fmt: skip
     iterator = tf.data.Iterator.from_structure(tf.int64, [3])

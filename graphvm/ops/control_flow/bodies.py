@@ -66,7 +66,7 @@ def scalar_of(value: Any, name: str) -> Tensor:
     if count != 1:
         raise ShapeError(
             f"a condition is one bool, not a tensor of shape {shape_text(tensor.type.shape)}",
-            node=tensor.op._node.signature(),
+            node=tensor.op.node.signature(),
             made=here(),
             do="use reduce_all, or pick one element",
         )

@@ -141,14 +141,14 @@ def switch_case(
         if index.shape.rank not in (0, None):
             raise ShapeError(
                 f"the index of a branch is a scalar, not a tensor of shape {index.shape}",
-                node=index.op._node.signature(),
+                node=index.op.node.signature(),
                 made=here(),
                 do="pick one element",
             )
         if index.dtype.base is not int32:
             raise DTypeError(
                 f"the index is {index.dtype.base.name}, not int32",
-                node=index.op._node.signature(),
+                node=index.op.node.signature(),
                 made=here(),
                 do="cast it",
             )
@@ -333,7 +333,7 @@ def _check(yes: _Branch, no: _Branch, one: str, other: str) -> None:
             culprit = b if b is not None else a
             raise DTypeError(
                 f"result {place} is {shown[0]} in {one} and {shown[1]} in {other}",
-                node=culprit.op._node.signature(),
+                node=culprit.op.node.signature(),
                 made=here(),
                 do="cast one of them",
             )

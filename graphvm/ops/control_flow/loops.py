@@ -251,7 +251,7 @@ class _Loop:
             if not holds.dtype.is_bool:
                 raise DTypeError(
                     f"the condition of a loop gives {holds.dtype.name}, not bool",
-                    node=holds.op._node.signature(),
+                    node=holds.op.node.signature(),
                     made=here(),
                 )
             if self.limit is not None:
@@ -282,7 +282,7 @@ class _Loop:
 
     def _check(self, place: int, tensor: Tensor) -> None:
         start, shape, label = self.first[place], self.shapes[place], self.labels[place]
-        node = tensor.op._node
+        node = tensor.op.node
         if tensor.dtype.base is not start.dtype.base:
             raise DTypeError(
                 f"loop variable {label!r} enters as {start.dtype.base.name} and is "
@@ -351,7 +351,7 @@ def _invariants(loop_vars: Any, first: list[Tensor], given: Any) -> list[Shape]:
             raise ShapeError(
                 f"the first value {tensor.name!r} has the shape {shape_text(tensor.type.shape)}, "
                 f"which is not of the invariant shape {shape_text(shape)}",
-                node=tensor.op._node.signature(),
+                node=tensor.op.node.signature(),
                 made=here(),
             )
     return shapes

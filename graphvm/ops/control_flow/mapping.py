@@ -282,7 +282,7 @@ class _Rows:
             if not length.is_compatible_with(first):
                 raise ShapeError(
                     f"elements have {first[0]} rows and {length[0]} rows",
-                    node=tensor.op._node.signature(),
+                    node=tensor.op.node.signature(),
                     made=here(),
                 )
             length = length.merge_with(first)
