@@ -35,18 +35,25 @@ def constants(tf: Any) -> Any:
 
 
 def row(impl: str) -> None:
-    """Measures each station once a sample, always on a fresh graph and session."""
+    """Measures both graphs."""
     tf = graph_api(impl)
     stations(tf, impl, chain, "10k nodes")
     stations(tf, impl, constants, "10k nodes, half constants")
 
 
-def stations(tf: Any, impl: str, made: Callable[[Any], Any], what: str) -> None:
-    """Builds, writes, reads and runs the graph that `made` makes."""
+def stations(tf: Any, impl: str, make: Callable[[Any], Any], what: str) -> None:
+    """Measures each station once a sample, always on a fresh graph and session.
+
+    Args:
+        tf: the API under test.
+        impl: its name.
+        make: makes the graph.
+        what: what figures call it.
+    """
     build, write, read, first = [], [], [], []
     for sample in range(SAMPLES + 1):
         kept: list[Any] = []
-        build.append(NODES / seconds(lambda kept=kept: kept.append(made(tf))))
+        build.append(NODES / seconds(lambda kept=kept: kept.append(make(tf))))
         graph = kept.pop()
         data: list[bytes] = []
         write.append(

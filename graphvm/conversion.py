@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from graphvm.elements import foreign
 from graphvm.graph import Graph, Operation, Tensor, get_default_graph
+from graphvm.literals import ARRAYS, SEQUENCES, array_of, length_of
 from graphvm.source import here
 from graphvm.tensor_shape import Dimension, TensorShape
-from graphvm.values import ARRAYS, NUMBERS, SEQUENCES, array_of, length_of
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType, as_dtype
 from graphvm_runtime.errors import DTypeError, GraphvmError, ShapeError, clipped
@@ -37,7 +37,8 @@ Conversion: TypeAlias = Callable[[Any, DType | None, str | None, bool], Any]
 _CONVERSIONS: list[tuple[int, type, Conversion]] = []
 _BY_TYPE: dict[type, tuple[Conversion, ...]] = {}
 
-Made = TypeVar("Made", Operation, Tensor)
+# whose values can only become constants; `bool` among them
+_NUMBERS = frozenset((int, float, bool))
 
 
 def register_tensor_conversion_function(
@@ -155,7 +156,7 @@ def convert_n_to_tensor(
 
 
 def constant_node(array: Array, dtype: DType, name: str | None = None) -> Tensor:
-    """A `Const` that holds an array, which becomes read-only."""
+    """A `Const` of the default graph that holds an array, which becomes read-only."""
     return get_default_graph().add_constant(array, dtype, name)
 
 
@@ -250,7 +251,7 @@ def op_scope(name: str, values: Sequence[Any] = ()) -> AbstractContextManager[st
         values: the inputs; see `graph_of`.
 
     Returns:
-        Gives the name that the last node of the function takes, as it is.
+        A context manager that gives the name that the last node of the function takes, as it is.
     """
     graph = graph_of(values)
     return graph.name_scope(name) if graph is get_default_graph() else _elsewhere(graph, name)
@@ -287,7 +288,7 @@ def apply(
     graph = _graph_if_ready(inputs)
     if graph is not None:
         return graph.add_node(op, inputs, attrs, name or op)
-    return _applied(Graph.add_node, op, inputs, attrs, name)
+    return _applied(op, inputs, attrs, name)
 
 
 def _graph_if_ready(inputs: Sequence[Any]) -> Graph | None:
@@ -302,27 +303,30 @@ def _graph_if_ready(inputs: Sequence[Any]) -> Graph | None:
 
 
 def _beside_values(
-    op: str, inputs: Sequence[Any], attrs: Mapping[str, Any], name: str
+    op: str, inputs: Sequence[Any], attrs: Mapping[str, Any], name: Any
 ) -> Tensor | None:
     """`x + 1` and the like without the detours of the general case; None where it is another."""
     graph, declared = get_default_graph(), lookup(op)
     takes = declared.inputs
-    types: dict[str, DType] = {}
-    if name.endswith("/") or len(inputs) != len(takes):
+    if not isinstance(name, str) or name.endswith("/") or len(inputs) != len(takes):
         return None
+    types = {k: v for k, v in attrs.items() if isinstance(v, DType)}
     for arg, value in zip(takes, inputs, strict=True):
+        if arg.is_list:
+            return None
         if type(value) is Tensor:
             if value.graph is not graph:
                 return None
-            types.setdefault(arg.type_attr, value.type.dtype.base)
-        elif not _is_plain(value) or arg.is_list or arg.is_ref:
+            if arg.type_attr:
+                types.setdefault(arg.type_attr, value.type.dtype.base)
+        elif arg.is_ref or not _is_plain(value):
             return None
     ready: list[Any] = list(inputs)
     for at, value in enumerate(inputs):
         if type(value) is Tensor:
             continue
         arg = takes[at]
-        dtype = arg.dtype or types.get(arg.type_attr) or attrs.get(arg.type_attr)
+        dtype = arg.dtype or types.get(arg.type_attr)
         if dtype is None:
             dtype = declared.attrs[arg.type_attr].default
         if not isinstance(dtype, DType):
@@ -338,7 +342,7 @@ def _beside_values(
 def _is_plain(value: Any) -> bool:
     """Whether it can only become a constant."""
     kind = type(value)
-    if kind in NUMBERS:
+    if kind in _NUMBERS:
         return not _conversions_of(kind)
     if kind is list or kind is tuple:
         return not holds_tensors(value) and not _conversions_of(kind)
@@ -358,17 +362,13 @@ def output(
     made = _beside_values(op, inputs, attrs or {}, name or op)
     if made is not None:
         return made
-    return _applied(Graph.add_tensor, op, inputs, attrs, name)
+    return _applied(op, inputs, attrs, name).outputs[0]
 
 
 def _applied(
-    make: Callable[..., Made],
-    op: str,
-    inputs: Sequence[Any],
-    attrs: Mapping[str, Any] | None,
-    name: str | None,
-) -> Made:
-    """What `make`, a method of Graph, makes of inputs that are to be converted."""
+    op: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None, name: str | None
+) -> Operation:
+    """An operation on inputs that are to be converted."""
     declared = lookup(op)
     given = attrs or {}
     flat = [v for x in inputs for v in (x if isinstance(x, SEQUENCES) else (x,))]
@@ -387,7 +387,7 @@ def _applied(
                 for v in inputs
             )
             raise error.located(f"{scope[:-1]} = {op}({shown})") from error.__cause__
-        return make(get_default_graph(), declared, converted, given, scope)
+        return get_default_graph().add_node(declared, converted, given, scope)
 
 
 def _note_type(arg: Arg, value: Any, types: dict[str, DType]) -> None:

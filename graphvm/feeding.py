@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from graphvm import nest
+from graphvm.literals import utf8
 from graphvm.tensor import Operation, Tensor
-from graphvm.values import utf8
 from graphvm_runtime.dtypes import DType, string
 from graphvm_runtime.engine import taken_in
 from graphvm_runtime.errors import (

@@ -1,7 +1,9 @@
 """Graph, Operation and Tensor: the builder of programs.
 
 A graph is an append-only list of frozen nodes (`graphvm_runtime.ir.graph.Node`); Operation and
-Tensor are views of it. How a node is made is in `graphvm.making`.
+Tensor, of `graphvm.tensor`, are views of it. Its parts: `making` makes nodes, `elements` finds
+them, `stacks` holds what `with` blocks put around them, `library` the functions, `collections` the
+collections.
 """
 
 from __future__ import annotations

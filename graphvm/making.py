@@ -27,9 +27,17 @@ from graphvm_runtime.ir.typed import Types
 from graphvm_runtime.ops.registry import Attrs, OpDef, lookup
 from graphvm_runtime.shapes import TensorType
 
+_CONST = lookup("Const")
+_SHAREABLE = frozenset((bool, int, bytes, DType))  # what can be told apart by comparing
+
+_new = tuple.__new__  # what Node(...) and Endpoint(...) come down to, without the call in between
+
 
 class Making(Elements, Scoped):
-    """The part of a graph that makes nodes; `add_node` is the one way in for all but constants.
+    """The part of a graph that makes nodes.
+
+    Every new node goes through `_insert`; nodes that are ready, of a file or a function, through
+    `append`.
 
     Source: `tf.Graph.create_op`.
     """
@@ -39,8 +47,12 @@ class Making(Elements, Scoped):
         Scoped.__init__(self)
         self._resolution = Resolution(self._lookup)
         self._types = Types(self._resolution)
-        self._known: dict[tuple[Any, ...], tuple[Attrs, tuple[TensorType, ...]]] = {}
-        self._shared: dict[tuple[Any, ...], Attrs] = {}
+        # What nodes without attributes of their own get, by op and identities of input types:
+        # a chain of additions is one look-up a node.
+        self._by_types: dict[tuple[Any, ...], tuple[Attrs, tuple[TensorType, ...]]] = {}
+        # All attributes, by op, input types and given attributes: nodes that say the same share
+        # them, and `Types` remembers by them.
+        self._attrs: dict[tuple[Any, ...], Attrs] = {}
         self._finalized = False
 
     def add_node(
@@ -51,7 +63,7 @@ class Making(Elements, Scoped):
         name: str | None = None,
         control_inputs: Iterable[Any] = (),
     ) -> Operation:
-        """Makes a node: every node of a graph is made here.
+        """Makes a node.
 
         Args:
             op: the op, or its name.
@@ -79,7 +91,9 @@ class Making(Elements, Scoped):
     ) -> Tensor:
         """Makes a node as `add_node` does, and gives its first output."""
         declared = lookup(op) if isinstance(op, str) else op
-        at = self._add(declared, inputs, attrs, name, (), user_source())
+        return self._first_output(self._add(declared, inputs, attrs, name, (), user_source()))
+
+    def _first_output(self, at: int) -> Tensor:
         view = self._views[at]
         return view if isinstance(view, Tensor) else self._view(at).outputs[0]
 
@@ -97,19 +111,11 @@ class Making(Elements, Scoped):
         """
         return self._constant(array, dtype, name, user_source())
 
-    def _constant(
-        self,
-        array: Array,
-        dtype: DType,
-        name: str | None,
-        source: Source,
-        *,
-        is_final: bool = False,
-    ) -> Tensor:
+    def _constant(self, array: Array, dtype: DType, name: str | None, source: Source) -> Tensor:
         array.flags.writeable = False
         attrs = MappingProxyType({"value": array, "dtype": dtype})
         outputs = self._types.constant(dtype, array.shape)
-        at = self._insert(_CONST, (), attrs, outputs, name, (), source, is_final)
+        at = self._insert(_CONST, (), attrs, outputs, name, (), source)
         return self._views[at]  # type: ignore[return-value]  # it has one output
 
     def add_beside(
@@ -131,17 +137,19 @@ class Making(Elements, Scoped):
             ShapeError, DTypeError, GraphError, FinalizedError: see `add_node`.
         """
         source = user_source()
-        scope = self._new_scope(name, self._local.now)
+        try:
+            scope = self._new_scope(name, self._local.now) + "/"
+        except GraphError as error:
+            error.located("", source_text(source))
+            raise
         ready: list[Tensor] = []
         for arg, value in zip(op.inputs, inputs, strict=True):
             if isinstance(value, tuple):
                 with self._lock:
-                    label = self._names.take(f"{scope}/{arg.name}")
-                value = self._constant(*value, label, source, is_final=True)
+                    label = self._names.take(scope + arg.name)
+                value = self._constant(*value, label + "/", source)
             ready.append(value)
-        at = self._add(op, ready, attrs, scope, (), source, is_final=True)
-        view = self._views[at]
-        return view if isinstance(view, Tensor) else self._view(at).outputs[0]
+        return self._first_output(self._add(op, ready, attrs, scope, (), source))
 
     def _add(
         self,
@@ -151,10 +159,8 @@ class Making(Elements, Scoped):
         name: str | None,
         control_inputs: Iterable[Any],
         source: Source,
-        *,
-        is_final: bool = False,
     ) -> int:
-        """Makes a node, whose name may be final, and taken; where it lies in the graph."""
+        """Makes a node; where it lies in the graph."""
         flat: list[Tensor] = []
         ends: list[Endpoint] = []
         # Types are shared objects, so their identities say it all.
@@ -172,15 +178,15 @@ class Making(Elements, Scoped):
                 here = [t if t.graph is self else self._adopted(t) for t in item]
                 flat.extend(here)
                 ends.extend([t.endpoint for t in here])
-        known = self._known.get(tuple(key)) if single and not attrs else None
+        known = self._by_types.get(tuple(key)) if single and not attrs else None
         if known is None:
             try:
                 known = self._typed(op, inputs, flat, ends, attrs)
             except GraphvmError as error:
-                self._explain(error, op, flat, f"{name}/" if is_final else name, source)
+                self._explain(error, op, flat, name, source)
                 raise
         full, outputs = known
-        return self._insert(op, ends, full, outputs, name, control_inputs, source, is_final)
+        return self._insert(op, ends, full, outputs, name, control_inputs, source)
 
     def _insert(
         self,
@@ -191,7 +197,6 @@ class Making(Elements, Scoped):
         name: str | None,
         control_inputs: Iterable[Any],
         source: Source,
-        is_final: bool,
     ) -> int:
         """Takes in a node whose types are known, as the scopes say; where it lies in the graph."""
         scopes = self._local.now
@@ -200,30 +205,29 @@ class Making(Elements, Scoped):
             after = self._after(ends, control_inputs, scopes)
         inputs = tuple(ends)
         device = ANY
-        if scopes.devices or scopes.colocation or scopes.container or scopes.overrides:
-            draft = Node(name or op.name, op, inputs, after, attrs, outputs, ANY, source)
-            attrs, device = self._placed(draft, scopes)
-        with self._lock:
-            try:
+        try:
+            final = self._node_name(op.name if name is None else name, scopes)
+            if scopes.devices or scopes.colocation or scopes.container or scopes.overrides:
+                draft = Node(final, op, inputs, after, attrs, outputs, ANY, source)
+                attrs, device = self._placed(draft, scopes)
+            node = _new(Node, (final, op, inputs, after, attrs, outputs, device, source))
+            with self._lock:
                 if self._finalized:
                     raise FinalizedError("the graph is finalized: nothing can be added to it")
-                if name is None or not is_final:
-                    name = self._node_name(op.name if name is None else name, scopes)
-                elif name in self._at:
-                    raise GraphError(f"the graph has an operation {name!r} already")
-            except GraphvmError as error:
-                error.located("", source_text(source))
-                raise
-            node = _new(Node, (name, op, inputs, after, attrs, outputs, device, source))
-            at = len(self._nodes)
-            self._at[name] = at
-            self._nodes.append(node)
-            view = None
-            if len(outputs) == 1:
-                view = Tensor(self, outputs[0], _new(Endpoint, (name, 0)))
-            self._views.append(view)
+                if final in self._at:
+                    raise GraphError(f"the graph has an operation {final!r} already")
+                at = len(self._nodes)
+                self._at[final] = at
+                self._nodes.append(node)
+                view = None
+                if len(outputs) == 1:
+                    view = Tensor(self, outputs[0], _new(Endpoint, (final, 0)))
+                self._views.append(view)
+        except GraphvmError as error:
+            error.located("", source_text(source))
+            raise
         if scopes.controls:
-            scopes.saw(name)
+            scopes.saw(final)
         return at
 
     def _typed(
@@ -235,9 +239,7 @@ class Making(Elements, Scoped):
         attrs: Attrs | None,
     ) -> tuple[Attrs, tuple[TensorType, ...]]:
         """Attributes and output types of a new node, remembered where nothing else decides them."""
-        groups = [
-            [i.type.dtype] if isinstance(i, Tensor) else [t.type.dtype for t in i] for i in inputs
-        ]
+        groups = _types(inputs)
         if len(groups) != len(op.inputs):
             raise GraphError(f"{op.name} takes {len(op.inputs)} inputs, got {len(groups)}")
         types = [t.type for t in flat]
@@ -247,8 +249,7 @@ class Making(Elements, Scoped):
             return full, self._types.fresh(op, full, types, ends)
         outputs, follow = self._types.of(op, full, types, ends)
         if follow and not attrs and len(flat) == len(inputs):
-            self._types.keep(*types)
-            self._known[(op, *map(id, types))] = full, outputs
+            self._by_types[(op, *map(id, types))] = full, outputs
         return full, outputs
 
     def _completed(
@@ -261,27 +262,28 @@ class Making(Elements, Scoped):
             if kind not in _SHAREABLE:
                 return None
             key += (name, kind, value)  # the kind because True is 1
-        full = self._shared.get(found := tuple(key))
+        full = self._attrs.get(found := tuple(key))
         if full is None:
-            full = self._shared[found] = op.completed(groups, attrs)
+            full = self._attrs[found] = op.completed(groups, attrs)
         return full
 
     def _node_name(self, name: str, scopes: Scopes) -> str:
         """The final name of a node; takes it."""
-        if name.endswith("/"):
+        if not isinstance(name, str):
+            raise TypeError(f"a name is text, not {clipped(name)}")
+        as_it_is = name.endswith("/")
+        if as_it_is:
             name = name[:-1]
-            if name in self._at:
-                raise GraphError(f"the graph has an operation {name!r} already")
+        legal = NAME_IN_SCOPE if scopes.name or as_it_is else NAME_AT_ROOT
+        if not (name.isalnum() and name.isascii()) and not (name and legal(name)):
+            raise GraphError(
+                f"{name!r} is no name of an operation",
+                do="use letters, digits and _ . / > -, the first of them a letter or digit",
+            )
+        with self._lock:
+            if not as_it_is:
+                return self._names.take(scopes.within(name))
             self._names.mark(name)
-        else:
-            if not (name.isalnum() and name.isascii()) and not (
-                name and (NAME_IN_SCOPE if scopes.name else NAME_AT_ROOT)(name)
-            ):
-                raise GraphError(
-                    f"{name!r} is no name of an operation",
-                    do="use letters, digits and _ . / > -, the first of them a letter or digit",
-                )
-            name = self._names.take(f"{scopes.name}/{name}" if scopes.name else name)
         return name
 
     def _adopted(self, tensor: Any) -> Tensor:
@@ -476,11 +478,6 @@ class Making(Elements, Scoped):
             self._resolution.forget()
 
 
-_CONST = lookup("Const")
-_SHAREABLE = frozenset((bool, int, bytes, DType))  # what can be told apart by comparing
-
-_new = tuple.__new__  # what Node(...) and Endpoint(...) come down to, without the call in between
-
-
-def _types(groups: Iterable[Any]) -> list[list[DType]]:
-    return [[g.dtype] if isinstance(g, Tensor) else [t.dtype for t in g] for g in groups]
+def _types(inputs: Iterable[Any]) -> list[list[DType]]:
+    """Element types, one list for each declared input."""
+    return [[i.type.dtype] if isinstance(i, Tensor) else [t.type.dtype for t in i] for i in inputs]

@@ -18,8 +18,8 @@ import numpy as np
 
 from graphvm.conversion import apply
 from graphvm.graph import Operation, Tensor
+from graphvm.literals import array_of
 from graphvm.tensor_shape import as_plain_shape
-from graphvm.values import array_of
 from graphvm_runtime import ops
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import DTypeError, clipped

@@ -1,4 +1,4 @@
-"""What `with` statements put around the making of nodes, on the default graph."""
+"""`name_scope`, `device` and the like as functions of the API, which act on the default graph."""
 
 from __future__ import annotations
 

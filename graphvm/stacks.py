@@ -1,4 +1,4 @@
-"""What `with` statements put around the making of nodes: names, devices, control edges.
+"""The stacks of one graph that `with` blocks act on: names, devices, control edges.
 
 Each thread has its own stacks, so scopes that one thread opens never touch the nodes of another.
 """
@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, ContextDecorator, contextmanager
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from graphvm_runtime.device_spec import ANY, DeviceSpec, parsed
-from graphvm_runtime.errors import GraphError
+from graphvm_runtime.errors import GraphError, clipped
 
 T = TypeVar("T")
 
@@ -108,6 +108,10 @@ class Scopes:
         self.container = ""
         self.overrides: dict[str, str] = {}  # gradient to ask for, by name of op
 
+    def within(self, name: str) -> str:
+        """`name` under the name scope."""
+        return f"{self.name}/{name}" if self.name else name
+
     def active_controls(self) -> list[Controls]:
         """Blocks that count, outermost first."""
         for at in range(len(self.controls) - 1, -1, -1):
@@ -194,6 +198,8 @@ SESSIONS: Stack[Any] = Stack()
 
 
 def _check_scope(name: str, scopes: Scopes) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"a name is text, not {clipped(name)}")
     if name.isalnum() and name.isascii():
         return  # most of them, and fast
     if not (NAME_IN_SCOPE if scopes.name else NAME_AT_ROOT)(name):
@@ -208,26 +214,30 @@ class _NameScope(ContextDecorator):
 
     def __init__(self, graph: Scoped, name: str | None) -> None:
         self._graph = graph
-        self._name = name
+        self._name: Any = name
+        self._around: list[tuple[Scopes, str]] = []  # one for each time that it is entered
 
     def _recreate_cm(self) -> _NameScope:
         return _NameScope(self._graph, self._name)  # each call of what it decorates has its own
 
     def __enter__(self) -> str:
-        name, self._scopes = self._name, self._graph._local.now
-        self._before = self._scopes.name
+        name, scopes = self._name, self._graph._local.now
         if not name:
             scope = ""
-        elif name.endswith("/"):
-            _check_scope(name, self._scopes)
+        elif isinstance(name, str) and name.endswith("/"):
+            _check_scope(name, scopes)
             scope = name[:-1]
         else:
-            scope = self._graph._new_scope(name, self._scopes)
-        self._scopes.name = scope
+            scope = self._graph._new_scope(name, scopes)
+        self._around.append((scopes, scopes.name))
+        scopes.name = scope
         return scope + "/" if scope else ""
 
     def __exit__(self, *error: object) -> None:
-        self._scopes.name = self._before
+        scopes = self._graph._local.now
+        # the innermost of this thread's: others may be inside the same block
+        at = max(i for i, (entered, _) in enumerate(self._around) if entered is scopes)
+        scopes.name = self._around.pop(at)[1]
 
 
 class Scoped(ABC):
@@ -257,8 +267,7 @@ class Scoped(ABC):
             name: what to start from; scopes differ only by more than case.
             mark_as_used: False only asks.
         """
-        scope = self._local.now.name
-        full = f"{scope}/{name}" if scope else name
+        full = self._local.now.within(name)
         with self._lock:
             return self._names.take(full) if mark_as_used else self._names.next(full)
 
@@ -266,7 +275,7 @@ class Scoped(ABC):
         """The final name of a scope; takes it. Raises GraphError where it is no name."""
         _check_scope(name, scopes)
         with self._lock:
-            return self._names.take(f"{scopes.name}/{name}" if scopes.name else name)
+            return self._names.take(scopes.within(name))
 
     def get_name_scope(self) -> str:
         """The scope around, without the slash at its end."""
@@ -280,7 +289,7 @@ class Scoped(ABC):
                 leads back to the root.
 
         Returns:
-            Gives the scope with its slash, empty at the root.
+            A context manager that gives the scope with its slash, empty at the root.
 
         Raises:
             GraphError: it is no name.

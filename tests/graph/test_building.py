@@ -235,31 +235,32 @@ def test_the_cost_of_a_node_does_not_grow_with_the_graph() -> None:
 
 
 @pytest.mark.parametrize(
-    "step",
+    ("step", "times"),
     [
-        lambda x, i: tf.add(x, float(i)),
-        lambda x, i: x * (1e9 + i),
-        lambda x, i: tf.add(x, np.float32(i)),
-        lambda x, i: tf.reduce_sum(x, axis=i % 2),
-        lambda x, i: tf.reshape(x, [i + 1, -1]),
-        lambda x, i: [tf.constant(float(i)), tf.constant([i, i])],
-        lambda x, i: tf.add(x, 1.0, name=f"layer/add{i}"),
+        pytest.param(lambda x, i: tf.add(x, float(i)), 1.5, id="number"),
+        pytest.param(lambda x, i: x * (1e9 + i), 2.0, id="operator"),
+        pytest.param(lambda x, i: tf.add(x, np.float32(i)), 1.6, id="numpy"),
+        pytest.param(lambda x, i: tf.reduce_sum(x, axis=i % 2), 1.8, id="axis"),
+        pytest.param(lambda x, i: tf.reshape(x, [i + 1, -1]), 2.3, id="shape"),
+        pytest.param(
+            lambda x, i: [tf.constant(float(i)), tf.constant([i, i])], 1.3, id="constants"
+        ),
+        pytest.param(lambda x, i: tf.add(x, 1.0, name=f"layer/add{i}"), 1.5, id="named"),
     ],
-    ids=["number", "large number", "numpy", "axis", "shape", "constant", "named"],
 )
-def test_a_node_with_a_constant_costs_little_more_than_two_nodes(
-    step: Callable[[tf.Tensor, int], Any], graph: tf.Graph
+def test_nodes_with_constants_cost_little_more_than_nodes_without(
+    step: Callable[[tf.Tensor, int], Any], times: float, graph: tf.Graph
 ) -> None:
     x = tf.placeholder(tf.float32, [None, None])
 
-    def calls(one: Callable[[tf.Tensor, int], Any]) -> int:
+    def calls(one: Callable[[tf.Tensor, int], Any]) -> float:
         one(x, 0)
         one(x, 1)
         before = graph.version
         found = calls_of(lambda: [one(x, i) for i in range(2, 102)])
-        return found // (graph.version - before)
+        return found / (graph.version - before)
 
-    assert calls(step) <= 2.5 * calls(lambda x, i: tf.identity(x))
+    assert calls(step) <= times * calls(lambda x, i: tf.identity(x))
 
 
 def test_nodes_since_a_version_are_those_made_since(graph: tf.Graph) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -10,12 +13,13 @@ import pytest
 
 import graphvm as tf
 from graphvm import conversion
+from graphvm.stacks import UniqueNames
 from graphvm_runtime.errors import GraphvmError
 from graphvm_runtime.ir.attrs import write_attr
 from graphvm_runtime.ir.tensor_proto import encode
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 
-NUMBERS = [
+VALUES = [
     0, 1, -1, True, 127, 128, -129, 255, 256, 30000, 2**31 - 1, 2**31, -(2**31) - 1, 2**53 + 1,
     2**63, 2**64, 0.0, -0.0, 1.5, 65504.0, 1e5, 1e39, -1e300, 16777217, 16777217.0, float("inf"),
     float("nan"), 1j, "text", b"bytes", None, [], [1, 2], [1, 2.5], [True, False], [[1, 2], [3, 4]],
@@ -39,61 +43,121 @@ PLACES: list[tuple[str, Any, dict[str, Any]]] = [
 ]
 
 
-def told(graph: tf.Graph) -> list[Any]:
+def told(graph: tf.Graph) -> str:
     """All that a graph says, the user's own lines left out."""
-    return [
-        (n.name, n.op.name, n.inputs, sorted(n.attrs.items(), key=lambda a: a[0]), n.outputs)
-        if n.op.name != "Const"
-        else (
-            n.name,
-            n.attrs["dtype"],
-            n.attrs["value"].dtype,
-            n.attrs["value"].tolist(),
-            n.outputs,
-        )
-        for n in graph.ir().nodes
-    ]
+    return repr(
+        [
+            (
+                n.name, n.op.name, n.inputs, n.after, n.outputs, str(n.device),
+                [
+                    (k, (v.dtype, v.tolist()) if isinstance(v, np.ndarray) else (type(v), v))
+                    for k, v in sorted(n.attrs.items())
+                ],
+            )
+            for n in graph.ir().nodes
+        ]
+    )  # fmt: skip
 
 
-def made(way: Any, dtype: str, place: Any, value: Any, name: str | None) -> Any:
+def told_of(way: Any, dtype: str, place: Any, value: Any, name: str | None) -> Any:
+    """What the graph says after two nodes of a place, or the error; with the names that were seen.
+
+    A function of the user's is asked for the device, as it sees the names.
+    """
     op, inputs, attrs = place
+    seen: list[str] = []
+
+    def device(node: Any) -> str:
+        seen.append(node.name)
+        return "/cpu:1" if node.name.endswith("y") else ""
+
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(getattr(tf, dtype), [2], name="x")
         tf.no_op(name="layer/y")
-        with graph.name_scope("outer"), graph.control_dependencies([x]):
+        blocks = (
+            graph.name_scope("outer"), graph.control_dependencies([x]), graph.device(device),
+            graph.colocate_with(x.op), graph.device(device), graph.container("box"),
+        )  # fmt: skip
+        with contextlib.ExitStack() as stack:
+            for block in blocks:
+                stack.enter_context(block)
             try:
                 way(op, inputs(x, value), attrs, name)
                 way(op, inputs(x, value), attrs, name)
             except (GraphvmError, TypeError, ValueError) as error:
-                return type(error), str(error).split("\n  made")[0]
-    return repr(told(graph))
+                return type(error), str(error).split("\n  made")[0], seen
+    return told(graph), seen
 
 
-def long_way(op: str, inputs: Any, attrs: Any, name: str | None) -> Any:
-    return conversion._applied(tf.Graph.add_tensor, op, inputs, attrs, name)
+def the_long_way(op: str, inputs: Any, attrs: Any, name: str | None) -> Any:
+    return conversion._applied(op, inputs, attrs, name).outputs[0]
 
 
 @pytest.mark.parametrize("place", PLACES, ids=[p[0] for p in PLACES])
 @pytest.mark.parametrize("dtype", TYPES)
 def test_short_and_long_way_make_the_same_nodes_and_errors(place: Any, dtype: str) -> None:
-    for value in NUMBERS:
+    for value in VALUES:
         for name in (None, "layer/add", "outer/"):
-            short = made(conversion.output, dtype, place, value, name)
-            assert short == made(long_way, dtype, place, value, name), (value, name)
+            short = told_of(conversion.output, dtype, place, value, name)
+            assert short == told_of(the_long_way, dtype, place, value, name), (value, name)
 
 
-def test_what_a_user_teaches_to_become_a_tensor_is_asked_first() -> None:
-    class Twice(float):
-        pass
+class Twice(float):
+    pass
 
-    tf.register_tensor_conversion_function(
-        Twice, lambda value, dtype, name, as_ref: tf.constant(2 * float(value), dtype, name=name)
-    )
-    with tf.Graph().as_default():
+
+class Pair(list[float]):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "want"),
+    [
+        (Twice, Twice(3.0), 7.0),
+        (Pair, Pair([3.0]), [7.0]),
+        (list, [3.0], [7.0]),
+        (float, 3.0, 7.0),
+        (np.ndarray, np.array(3.0, np.float32), 7.0),
+        (np.generic, np.float32(3.0), 7.0),
+    ],
+)
+@pytest.mark.parametrize("used_before", [True, False])
+def test_what_a_user_teaches_to_become_a_tensor_is_asked_first(
+    kind: type, value: Any, want: Any, used_before: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversion, "_CONVERSIONS", list(conversion._CONVERSIONS))
+    monkeypatch.setattr(conversion, "_BY_TYPE", {})
+
+    def twice(value: Any, dtype: Any, name: str | None, as_ref: bool) -> Any:
+        array = np.asarray([2 * x for x in value] if isinstance(value, list) else 2 * value)
+        return conversion.constant_node(array.astype(np.float32), tf.float32, name)
+
+    with tf.Graph().as_default(), tf.Session() as session:
         x = tf.constant(1.0)
-        with tf.Session() as session:
-            assert session.run(x + Twice(3.0)) == 7.0
-            assert session.run(tf.add(x, Twice(3.0))) == 7.0
+        if used_before:
+            assert np.all(session.run(tf.add(x, value)) == np.add(1.0, value))
+        tf.register_tensor_conversion_function(kind, twice)
+        assert session.run(tf.add(x, value)).tolist() == want
+
+
+def test_names_are_taken_by_one_thread_at_a_time() -> None:
+    graph = tf.Graph()
+    taken: list[str] = []
+
+    class Watched(UniqueNames):
+        def take(self, name: str) -> str:
+            assert graph._lock._is_owned()  # type: ignore[attr-defined]  # of RLock
+            taken.append(name)
+            return super().take(name)
+
+    graph._names = Watched()
+    with graph.as_default():
+        x = tf.placeholder(tf.float32, [], name="x")
+        with graph.name_scope("scope"):
+            tf.add(x, 1.0)
+            tf.add(tf.stack([x, 1.0]), [2.0, 3.0])
+            graph.unique_name("mine")
+    assert {"x", "scope", "scope/Add", "scope/Add/y", "scope/mine"} <= set(taken)
 
 
 def test_threads_that_add_constants_in_one_scope_get_names_of_their_own() -> None:
@@ -120,6 +184,74 @@ def test_threads_that_add_constants_in_one_scope_get_names_of_their_own() -> Non
     names = [o.name for o in graph.get_operations()]
     assert len(set(names)) == len(names) == 1 + 4 * 300 * 4
     assert {f"Add_{i}/y" for i in range(1, 1200)} <= set(names)
+
+
+def test_nodes_that_say_the_same_share_attributes_but_not_what_only_looks_the_same() -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [2, 3])
+        one, true, again = (
+            conversion.output("Sum", (x, 0), {"keep_dims": keep}).op.node
+            for keep in (1, True, True)
+        )
+        assert true.attrs["keep_dims"] is True
+        assert true.attrs is again.attrs is not one.attrs
+
+
+def test_types_follow_from_each_of_several_values() -> None:
+    x = np.arange(24).reshape(2, 3, 4)
+    with tf.Graph().as_default():
+        t = tf.placeholder(tf.int32, [2, 3, 4])
+        for begin in ([0, 0, 0], [1, 0, 2], [0, 2, 1]):
+            for size in ([1, 1, 1], [-1, -1, -1], [1, -1, 2]):
+                want = x[tuple(slice(b, None if s < 0 else b + s) for b, s in zip(begin, size))]  # noqa: B905
+                assert tuple(tf.slice(t, begin, size).shape.as_list()) == want.shape
+        for a, b, c in [(0, 3, 1), (1, 3, 1), (0, 3, 2), (2, 0, -1), (0, 2, 1), (1, 3, 1)]:
+            assert tuple(t[:, a:b:c].shape.as_list()) == x[:, a:b:c].shape
+            assert tf.range(a, b, c).shape.as_list() == [len(range(a, b, c))]
+
+
+def test_a_rule_may_ask_for_one_value_because_of_another() -> None:
+    """In a process of its own: ops are registered for good."""
+    text = """
+import numpy as np
+import graphvm as tf
+from graphvm.conversion import output
+from graphvm_runtime import register
+
+register.op("Which", "which: int32, a: int32, b: int32 -> out: float32",
+            shape=lambda ctx: [(ctx.scalar(2 if ctx.scalar(0) == 1 else 1),)])
+for kind, value in [("List", [2, 3]), ("Array", np.array([2, 3]))]:
+    register.op(kind, "a: int32 -> out: int32", shape=lambda ctx: [(2,)], value=lambda ctx: value)
+    for _ in range(2):
+        assert tf.fill(output(kind, (1,)), 0.0).shape.as_list() == [2, 3], kind
+
+for w, a, b in [(1, 9, 7), (0, 5, 8), (1, 7, 9), (0, 9, 7), (1, 9, 7), (0, 7, 9)]:
+    assert output("Which", (w, a, b)).shape.as_list() == [b if w == 1 else a], (w, a, b)
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["again", "again/", None])
+def test_a_name_scope_may_be_entered_again_and_be_a_decorator(name: str | None) -> None:
+    with tf.Graph().as_default() as graph:
+        scope = graph.name_scope(name)
+        with graph.name_scope("around"):
+            with scope as first, scope as second:
+                assert graph.get_name_scope() == second.rstrip("/")
+                assert name != "again" or (first, second) == (
+                    "around/again/",
+                    "around/again/again/",
+                )
+            assert graph.get_name_scope() == "around"
+
+            made: Any = graph.name_scope("made")
+            made = made(lambda: tf.constant(1.0))
+
+            assert [made().op.name, made().op.name] == ["around/made/Const", "around/made_1/Const"]
+            with pytest.raises(KeyError), scope:
+                raise KeyError
+            assert graph.get_name_scope() == "around"
 
 
 def test_types_follow_from_each_value_not_from_the_first() -> None:
@@ -162,11 +294,77 @@ def test_each_constant_of_a_file_has_its_own_value_and_type() -> None:
         with tf.Session() as session:
             for index, value in enumerate(values):
                 assert graph.node(f"c{index}").outputs[0].shape == np.shape(value)
-                found = session.run(f"c{index}:0")
                 want = np.asarray(value)
-                assert np.asarray(found, want.dtype).tobytes() == want.tobytes() or (
-                    want.dtype == object and np.asarray(found, object).tolist() == want.tolist()
+                found = np.asarray(
+                    session.run(f"c{index}:0"), object if want.dtype == object else None
                 )
+                assert found.dtype == want.dtype
+                assert graph.node(f"c{index}").outputs[0].dtype.numpy == want.dtype
+                if want.dtype == object:
+                    assert found.tolist() == want.tolist()
+                else:
+                    assert found.tobytes() == want.tobytes()
+
+
+def test_threads_may_share_the_block_of_a_name_scope() -> None:
+    graph = tf.Graph()
+    scope = graph.name_scope("shared")
+    inside, left = threading.Barrier(2), threading.Event()
+    found: dict[str, list[str]] = {"first": [], "second": []}
+
+    def enter(which: str) -> None:
+        with graph.name_scope(which):
+            with scope:
+                inside.wait()
+                if which == "second":
+                    left.wait()
+                found[which].append(graph.get_name_scope())
+            found[which].append(graph.get_name_scope())
+            left.set()
+
+    threads = [threading.Thread(target=enter, args=(which,)) for which in found]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {w: [f"{w}/shared", w] for w in found}
+
+
+@pytest.mark.parametrize("name", ["a b", "a b/", "/", "é", 5, b"x"])
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_name_that_is_none_is_refused_with_the_users_line(name: Any, beside: bool) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, name="x")
+        with pytest.raises((GraphvmError, TypeError), match=r"no name of|a name is text") as raised:
+            conversion.output("Add", (x, 1.0 if beside else x), None, name)
+        if isinstance(raised.value, GraphvmError) and not (beside and str(name).endswith("/")):
+            assert __file__ in raised.value.made
+        assert all(o.name.isalnum() for o in graph.get_operations())
+
+
+@pytest.mark.parametrize("kind", ["Identity", "Const"])
+def test_names_in_bodies_may_begin_with_an_underscore(kind: str) -> None:
+    @tf.Defun(tf.float32)
+    def body(x: tf.Tensor) -> tf.Tensor:
+        return tf.identity(tf.identity(x) + 1.0)
+
+    with tf.Graph().as_default() as graph:
+        tf.identity(body(tf.constant(1.0)), name="out")
+        message = graph.as_graph_def()
+    (function,) = message.library.function
+    for node in function.node_def:
+        if node.op == kind:
+            old, node.name = node.name, "_" + node.name.replace("/", "_")
+            for other in function.node_def:
+                for at, text in enumerate(other.input):
+                    if text.split(":")[0] == old:
+                        other.input[at] = text.replace(old, node.name, 1)
+            for key, text in function.ret.items():
+                if text.split(":")[0] == old:
+                    function.ret[key] = text.replace(old, node.name, 1)
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(message, name="")
+        assert session.run("out:0") == 2.0
 
 
 @pytest.mark.parametrize("op", ["NoOp", "Const"])

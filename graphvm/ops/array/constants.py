@@ -14,10 +14,10 @@ from graphvm.conversion import (
     output,
 )
 from graphvm.graph import Tensor
+from graphvm.literals import array_of
 from graphvm.ops.array.shaping import shape_of
 from graphvm.source import here
 from graphvm.tensor_shape import Dimension, TensorShape, as_plain_shape
-from graphvm.values import array_of
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType, as_dtype
 from graphvm_runtime.errors import DTypeError, ShapeError, clipped

@@ -16,8 +16,8 @@ from graphvm.conversion import (
     packed,
 )
 from graphvm.graph import Tensor
+from graphvm.literals import array_of
 from graphvm.source import here
-from graphvm.values import array_of
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.shapes import normalized_axis

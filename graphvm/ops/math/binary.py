@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphvm import literals
 from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
 from graphvm.graph import Tensor
 from graphvm_runtime import dtypes
@@ -38,9 +39,7 @@ def is_text(value: TensorLike) -> bool:
     """Whether a value is text, which only `Add` takes."""
     if isinstance(value, Tensor):
         return value.type.dtype.base is dtypes.string
-    while isinstance(value, (list, tuple)) and value:
-        value = value[0]
-    return isinstance(value, (str, bytes)) or getattr(value, "dtype", None) is dtypes.string
+    return literals.is_text(value) or getattr(value, "dtype", None) is dtypes.string
 
 
 def div_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:

@@ -207,11 +207,11 @@ def write_attr(value: AttrValue, kind: str = "") -> AttrProto:
         GraphError: it is no value of that kind.
     """
     proto = AttrProto()
-    fill_attr(proto, value, kind)
+    write_attr_into(proto, value, kind)
     return proto
 
 
-def fill_attr(proto: AttrProto, value: AttrValue, kind: str = "") -> None:
+def write_attr_into(proto: AttrProto, value: AttrValue, kind: str = "") -> None:
     """As `write_attr`, into an empty message."""
     kind = kind or kind_of(value)
     if kind.startswith("list("):
@@ -224,12 +224,13 @@ def fill_attr(proto: AttrProto, value: AttrValue, kind: str = "") -> None:
         proto.func.attr["shape"].shape.CopyFrom(shape_proto(value.shape))
     elif kind == "tensor" and not isinstance(value, UnreadableTensor):
         encode_into(proto.tensor, value)
-    elif kind in ("shape", "tensor", "func"):
-        field = _FIELDS[kind]
-        getattr(proto, field).CopyFrom(_message(value, field))
     else:
         field = _FIELDS[kind]
-        setattr(proto, field, _message(value, field))
+        made = _message(value, field)
+        if kind in ("shape", "tensor", "func"):
+            getattr(proto, field).CopyFrom(made)
+        else:
+            setattr(proto, field, made)
 
 
 def _message(value: AttrValue, field: str) -> Any:
@@ -242,7 +243,7 @@ def _message(value: AttrValue, field: str) -> Any:
     if field == "func":
         made = NameAttrList(name=value.name)
         for name, inner in value.attrs:
-            fill_attr(made.attr[name], inner)
+            write_attr_into(made.attr[name], inner)
         return made
     if field == "s":
         return value.encode() if isinstance(value, str) else value

@@ -101,8 +101,8 @@ class Resolution:
         """Partial value of a small integer tensor, None when nothing is known."""
         if end in self._values:
             return self._values[end]
-        node = self._lookup(end[0])
-        if node.op.name == "Const":  # most of them, and cheap to ask again
+        node = self._lookup(end.node)
+        if node.op.name == "Const":  # most of them, no captures, and cheap to ask again
             return as_value(node.attrs["value"])
         self._follow(end, self._values, _value_of)
         return self._values[end]
@@ -232,7 +232,12 @@ class _Asking(_Inputs):
 
 
 def _value_of(node: Node, index: int, ctx: ShapeContext) -> Value | None:
-    return None if index or node.op.value is None else node.op.value(ctx)
+    if index or node.op.value is None:
+        return None
+    found: Any = node.op.value(ctx)
+    if isinstance(found, np.ndarray):  # of a user's own op, whose rule gives what comes easily
+        return as_value(found)
+    return tuple(found) if isinstance(found, list) else found
 
 
 def _handle_of(node: Node, index: int, ctx: ShapeContext) -> TensorType | None:

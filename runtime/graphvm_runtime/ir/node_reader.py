@@ -186,7 +186,7 @@ class Reader:
         after: list[str] = []
         made = None if self._special else self.made
         try:
-            if not _LEGAL(name):
+            if not _LEGAL(name) and not (self._function and _LEGAL(name.lstrip("_"))):
                 raise GraphError(f"{name!r} is no name of an operation")
             for text in d.input:
                 above = made.get(text) if made is not None else None

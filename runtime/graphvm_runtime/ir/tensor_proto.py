@@ -124,15 +124,11 @@ def encode_into(proto: TensorProto, array: object, dtype: object = None) -> None
             f"a tensor of {given.size * kind.size} bytes does not fit into one message of 2 GB",
             do="feed it, or keep it in a variable and a checkpoint",
         )
-    if given.size == 1 and given.dtype == kind.numpy:
-        _append(proto, kind, given.reshape(()))
-        return
-    # Copied only where order, type or byte order differ.
-    plain = np.ascontiguousarray(given, kind.numpy.newbyteorder("<"))
-    if plain.size > 1:
-        proto.tensor_content = plain.tobytes()
-    elif plain.size:
-        _append(proto, kind, plain.reshape(()).astype(kind.numpy))
+    if given.size == 1:
+        _append(proto, kind, given.reshape(()).astype(kind.numpy, copy=False))
+    elif given.size:
+        # Copied only where order, type or byte order differ.
+        proto.tensor_content = np.ascontiguousarray(given, kind.numpy.newbyteorder("<")).tobytes()
 
 
 def shape_proto(shape: Sequence[int | None] | None) -> TensorShapeProto:

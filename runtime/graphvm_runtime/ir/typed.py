@@ -22,10 +22,13 @@ class Types:
     def __init__(self, resolution: Resolution) -> None:
         self.resolution = resolution
         self._shared: dict[TensorType, TensorType] = {}
-        # Where types follow from attributes and input types, by the identities of these. Where
-        # values of inputs count too, which ones, and the types by those.
+        # By the identities of attributes and input types, where nothing else counts.
         self._known: dict[tuple[int, ...], tuple[TensorType, ...]] = {}
+        # By the same, where values of inputs count too: which ones a rule asked for last.
         self._asked: dict[tuple[int, ...], tuple[int, ...]] = {}
+        # By the same, what was asked for, and the values. A rule's first question is always the
+        # same, and so is the next one after the same answers: who asked as much and was told as
+        # much says the same.
         self._answered: dict[tuple[Any, ...], tuple[TensorType, ...]] = {}
         self._constants: dict[tuple[int, Shape], tuple[TensorType, ...]] = {}
         self._kept: list[object] = []  # keeps alive what is a key by its identity
@@ -48,22 +51,21 @@ class Types:
             return found, True
         asked = self._asked.get(key)
         if asked is not None:
-            # a rule that gets the same answers to its questions says the same
             values = tuple([self.resolution.value(inputs[index]) for index in asked])
-            found = self._answered.get((key, values))
+            found = self._answered.get((key, asked, values))
             if found is not None:
                 return found, False
         resolver = _Noting(self.resolution.of(inputs))
         found = self._inferred(op, attrs, types, resolver)
-        if resolver.is_more or not types:
+        if resolver.is_more or not types:  # what has no inputs has its attributes for itself
             return found, False
         if asked is None:
             self.keep(attrs, *types)
         if not resolver.values:
             self._known[key] = found
             return found, True
-        self._asked[key] = tuple(resolver.values)
-        self._answered[key, tuple(resolver.values.values())] = found
+        asked = self._asked[key] = tuple(resolver.values)
+        self._answered[key, asked, tuple(resolver.values.values())] = found
         return found, False
 
     def fresh(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.attrs import face_of_attr, fill_attr, write_attr
+from graphvm_runtime.ir.attrs import face_of_attr, kind_of, write_attr, write_attr_into
 from graphvm_runtime.ir.debug_info import SourceWriter
 from graphvm_runtime.ir.graph import GRADIENT, Endpoint, Function, Graph, Node
 from graphvm_runtime.ir.tensor_proto import shape_proto
@@ -117,14 +117,14 @@ def _fill(
     twin = known.get(id(attrs))
     if twin is None:
         declared = node.op.attrs
-        is_small = True
+        has_tensor = False
         for name, value in attrs.items():
             if name in INTERNAL_ATTRS and not internal:
                 continue
-            kind = declared[name].kind if name in declared else ""
-            fill_attr(made.attr[name], value, kind)
-            is_small = is_small and kind != "tensor"
-        if is_small:
+            kind = declared[name].kind if name in declared else kind_of(value)
+            write_attr_into(made.attr[name], value, kind)
+            has_tensor = has_tensor or kind == "tensor"
+        if not has_tensor:
             twin = NodeDef()
             twin.CopyFrom(made)
             known[id(attrs)] = twin
@@ -179,7 +179,7 @@ def write_function(
         extra["_output_shapes"].list.shape.append(shape_proto(node.outputs[0].shape))
         for name, value in node.attrs.items():
             if name not in _ARG_ATTRS:
-                fill_attr(extra[name], value)
+                write_attr_into(extra[name], value)
     known: dict[int, NodeDef] = {}
     for node in function.body.nodes:
         if node.name in params:
@@ -202,7 +202,7 @@ def write_function(
     for name, value in function.attrs.items():
         if name == GRADIENT:
             continue  # the library says it
-        fill_attr(made.attr[name], value)
+        write_attr_into(made.attr[name], value)
     signature.is_stateful = function.is_stateful
     return made
 
@@ -228,13 +228,13 @@ def write_op_def(op: OpDef) -> OpDefProto:
     for name, declared in op.attrs.items():
         attr = made.attr.add(name=name, type=declared.kind)
         if declared.default is not REQUIRED:
-            fill_attr(attr.default_value, declared.default, declared.kind)
+            write_attr_into(attr.default_value, declared.default, declared.kind)
         if declared.minimum is not None:
             attr.has_minimum = True
             attr.minimum = declared.minimum
         if declared.allowed is not None:
             kind = declared.kind.removeprefix("list(").rstrip(")")
-            fill_attr(attr.allowed_values, declared.allowed, f"list({kind})")
+            write_attr_into(attr.allowed_values, declared.allowed, f"list({kind})")
     made.is_stateful = op.is_stateful
     made.is_commutative = op.commutative
     return made

@@ -13,9 +13,8 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError, clipped
 
-__all__ = ["ARRAYS", "NUMBERS", "SEQUENCES", "array_of", "length_of", "utf8"]
+__all__ = ["ARRAYS", "SEQUENCES", "array_of", "is_text", "length_of", "utf8"]
 
-NUMBERS = frozenset((int, float, bool))
 SEQUENCES = (list, tuple)  # `list | tuple` is slower to ask for
 ARRAYS = (np.ndarray, np.generic)
 
@@ -51,7 +50,7 @@ def array_of(value: Any, dtype: DType | None = None) -> Array:
         raise DTypeError(f"no Python value is a tensor of {dtype.name}", made=here())
     try:
         # NumPy's own string types would cut trailing zero bytes off
-        given = np.array(value, object) if _is_text(value) else np.array(value)
+        given = np.array(value, object) if is_text(value) else np.array(value)
     except ValueError as error:
         raise ShapeError(
             f"lists of different lengths are no tensor: {clipped(value)}", made=here()
@@ -80,7 +79,8 @@ def _cast(given: Array, dtype: DType) -> Array:
         return given.astype(dtype.numpy)
 
 
-# From where to where numbers become elements without a closer look.
+# From where to where numbers become elements without a closer look: what a float64 holds exactly,
+# what is below the largest float16, what integers hold.
 _DIRECT: dict[DType, tuple[int, int]] = {
     **dict.fromkeys((dtypes.float32, dtypes.float64, dtypes.bfloat16), (-(2**53), 2**53)),
     dtypes.float16: (-60000, 60000),
@@ -92,6 +92,9 @@ _DIRECT: dict[DType, tuple[int, int]] = {
         )
     },
 }
+
+
+_NOWHERE = 1, 0
 
 
 def _number(value: Any, dtype: DType | None) -> Array | None:
@@ -107,9 +110,6 @@ def _number(value: Any, dtype: DType | None) -> Array | None:
         return None
     low, high = _DIRECT.get(wanted, _NOWHERE)
     return np.array(value, wanted.numpy) if low <= value <= high else None
-
-
-_NOWHERE = 1, 0
 
 
 def _from_numpy(given: Array, dtype: DType | None) -> Array:
@@ -175,7 +175,8 @@ def _kind(dtype: DType) -> str:
     return dtype.numpy.kind if dtype.numpy.kind in "biuc" else "i"
 
 
-def _is_text(value: Any) -> bool:
+def is_text(value: Any) -> bool:
+    """Whether a value is text, or nested lists that begin with text."""
     while isinstance(value, SEQUENCES) and value:
         value = value[0]
     return isinstance(value, (str, bytes))
