@@ -47,12 +47,9 @@ class Making(Elements, Scoped):
         Scoped.__init__(self)
         self._resolution = Resolution(self._lookup)
         self._types = Types(self._resolution)
-        # What nodes without attributes of their own get, by op and identities of input types:
-        # a chain of additions is one look-up a node.
-        self._by_types: dict[tuple[Any, ...], tuple[Attrs, tuple[TensorType, ...]]] = {}
-        # All attributes, by op, input types and given attributes: nodes that say the same share
-        # them, and `Types` remembers by them.
-        self._attrs: dict[tuple[Any, ...], Attrs] = {}
+        # All attributes and the output types of a node, by op, identities of input types, and given
+        # attributes: a chain of additions is one look-up a node. No types where values count too.
+        self._by_types: dict[tuple[Any, ...], tuple[Attrs, tuple[TensorType, ...] | None]] = {}
         self._finalized = False
 
     def add_node(
@@ -109,13 +106,15 @@ class Making(Elements, Scoped):
             GraphError: the name is none, or taken.
             FinalizedError: the graph is closed.
         """
-        return self._constant(array, dtype, name, user_source())
+        source = user_source()
+        final = self._taken("Const" if name is None else name, source)
+        return self._constant(array, dtype, final, source)
 
-    def _constant(self, array: Array, dtype: DType, name: str | None, source: Source) -> Tensor:
+    def _constant(self, array: Array, dtype: DType, final: str, source: Source) -> Tensor:
         array.flags.writeable = False
         attrs = MappingProxyType({"value": array, "dtype": dtype})
         outputs = self._types.constant(dtype, array.shape)
-        at = self._insert(_CONST, (), attrs, outputs, name, (), source)
+        at = self._insert(_CONST, (), attrs, outputs, final, (), source)
         return self._views[at]  # type: ignore[return-value]  # it has one output
 
     def add_beside(
@@ -138,7 +137,7 @@ class Making(Elements, Scoped):
         """
         source = user_source()
         try:
-            scope = self._new_scope(name, self._local.now) + "/"
+            final = self._new_scope(name, self._local.now)
         except GraphError as error:
             error.located("", source_text(source))
             raise
@@ -146,10 +145,15 @@ class Making(Elements, Scoped):
         for arg, value in zip(op.inputs, inputs, strict=True):
             if isinstance(value, tuple):
                 with self._lock:
-                    label = self._names.take(scope + arg.name)
-                value = self._constant(*value, label + "/", source)
+                    label = self._names.take(f"{final}/{arg.name}")
+                value = self._constant(*value, label, source)
             ready.append(value)
-        return self._first_output(self._add(op, ready, attrs, scope, (), source))
+        try:
+            full, outputs, ends = self._worked_out(op, ready, attrs)
+        except GraphvmError as error:
+            self._explain(error, op, ready, final, source)
+            raise
+        return self._first_output(self._insert(op, ends, full, outputs, final, (), source))
 
     def _add(
         self,
@@ -161,32 +165,64 @@ class Making(Elements, Scoped):
         source: Source,
     ) -> int:
         """Makes a node; where it lies in the graph."""
+        name = op.name if name is None else name
+        try:
+            full, outputs, ends = self._worked_out(op, inputs, attrs or {})
+        except GraphvmError as error:
+            shown = name[:-1] if name.endswith("/") else self.unique_name(name, mark_as_used=False)
+            flat = [t for i in inputs for t in ((i,) if isinstance(i, Tensor) else i)]
+            self._explain(error, op, flat, shown, source)
+            raise
+        final = self._taken(name, source)
+        return self._insert(op, ends, full, outputs, final, control_inputs, source)
+
+    def _worked_out(
+        self, op: OpDef, inputs: Sequence[Tensor | Sequence[Tensor]], attrs: Attrs
+    ) -> tuple[Attrs, tuple[TensorType, ...], list[Endpoint]]:
+        """All attributes of a new node, the types of its outputs, and what its inputs name."""
         flat: list[Tensor] = []
         ends: list[Endpoint] = []
         # Types are shared objects, so their identities say it all.
         key: list[Any] = [op]
-        single = True
         for item in inputs:
-            if isinstance(item, Tensor):
-                if item.graph is not self:
-                    item = self._adopted(item)
+            if type(item) is Tensor and item.graph is self:  # most of them
                 flat.append(item)
                 ends.append(item.endpoint)
                 key.append(id(item.type))
-            else:
-                single = False
-                here = [t if t.graph is self else self._adopted(t) for t in item]
-                flat.extend(here)
-                ends.extend([t.endpoint for t in here])
-        known = self._by_types.get(tuple(key)) if single and not attrs else None
+                continue
+            several = (item,) if isinstance(item, Tensor) else item
+            here = [t if t.graph is self else self._adopted(t) for t in several]
+            flat += here
+            ends += [t.endpoint for t in here]
+            ids = [id(t.type) for t in here]
+            key.append(ids[0] if isinstance(item, Tensor) else tuple(ids))
+        for attr, value in attrs.items():
+            kind = type(value)
+            if kind not in _SHAREABLE:
+                full = self._completed(op, inputs, attrs)
+                return full, self._types.fresh(op, full, [t.type for t in flat], ends), ends
+            key += (attr, kind, value)  # the kind because True is 1
+        found = tuple(key)
+        known = self._by_types.get(found)
         if known is None:
-            try:
-                known = self._typed(op, inputs, flat, ends, attrs)
-            except GraphvmError as error:
-                self._explain(error, op, flat, name, source)
-                raise
-        full, outputs = known
-        return self._insert(op, ends, full, outputs, name, control_inputs, source)
+            full = self._completed(op, inputs, attrs)
+            types = [t.type for t in flat]
+            outputs, follow = self._types.of(op, full, types, ends)
+            self._types.keep(*types)
+            self._by_types[found] = full, outputs if follow else None
+            return full, outputs, ends
+        full, same = known
+        if same is None:
+            same = self._types.of(op, full, [t.type for t in flat], ends)[0]
+        return full, same, ends
+
+    def _completed(
+        self, op: OpDef, inputs: Sequence[Tensor | Sequence[Tensor]], attrs: Attrs
+    ) -> Attrs:
+        groups = _types(inputs)
+        if len(groups) != len(op.inputs):
+            raise GraphError(f"{op.name} takes {len(op.inputs)} inputs, got {len(groups)}")
+        return op.completed(groups, attrs)
 
     def _insert(
         self,
@@ -194,83 +230,49 @@ class Making(Elements, Scoped):
         ends: Sequence[Endpoint],
         attrs: Attrs,
         outputs: tuple[TensorType, ...],
-        name: str | None,
+        final: str,
         control_inputs: Iterable[Any],
         source: Source,
     ) -> int:
-        """Takes in a node whose types are known, as the scopes say; where it lies in the graph."""
+        """Takes in a node that has its types and a name of its own; where it lies in the graph.
+
+        The blocks around give it control inputs and a device.
+        """
         scopes = self._local.now
         after: tuple[str, ...] = ()
         if control_inputs or scopes.controls:
             after = self._after(ends, control_inputs, scopes)
         inputs = tuple(ends)
         device = ANY
-        try:
-            final = self._node_name(op.name if name is None else name, scopes)
-            if scopes.devices or scopes.colocation or scopes.container or scopes.overrides:
-                draft = Node(final, op, inputs, after, attrs, outputs, ANY, source)
-                attrs, device = self._placed(draft, scopes)
-            node = _new(Node, (final, op, inputs, after, attrs, outputs, device, source))
-            with self._lock:
-                if self._finalized:
-                    raise FinalizedError("the graph is finalized: nothing can be added to it")
-                if final in self._at:
-                    raise GraphError(f"the graph has an operation {final!r} already")
-                at = len(self._nodes)
-                self._at[final] = at
-                self._nodes.append(node)
-                view = None
-                if len(outputs) == 1:
-                    view = Tensor(self, outputs[0], _new(Endpoint, (final, 0)))
-                self._views.append(view)
-        except GraphvmError as error:
-            error.located("", source_text(source))
-            raise
+        if scopes.devices or scopes.colocation or scopes.container or scopes.overrides:
+            draft = Node(final, op, inputs, after, attrs, outputs, ANY, source)
+            attrs, device = self._placed(draft, scopes)
+        node = _new(Node, (final, op, inputs, after, attrs, outputs, device, source))
+        view = None
+        if len(outputs) == 1:
+            view = Tensor(self, outputs[0], _new(Endpoint, (final, 0)))
+        with self._lock:
+            at = len(self._nodes)
+            if self._finalized or self._at.setdefault(final, at) != at:
+                raise self._full(final, source)
+            self._nodes.append(node)
+            self._views.append(view)
         if scopes.controls:
             scopes.saw(final)
         return at
 
-    def _typed(
-        self,
-        op: OpDef,
-        inputs: Sequence[Tensor | Sequence[Tensor]],
-        flat: Sequence[Tensor],
-        ends: Sequence[Endpoint],
-        attrs: Attrs | None,
-    ) -> tuple[Attrs, tuple[TensorType, ...]]:
-        """Attributes and output types of a new node, remembered where nothing else decides them."""
-        groups = _types(inputs)
-        if len(groups) != len(op.inputs):
-            raise GraphError(f"{op.name} takes {len(op.inputs)} inputs, got {len(groups)}")
-        types = [t.type for t in flat]
-        full = self._completed(op, groups, attrs or {})
-        if full is None:
-            full = op.completed(groups, attrs or {})
-            return full, self._types.fresh(op, full, types, ends)
-        outputs, follow = self._types.of(op, full, types, ends)
-        if follow and not attrs and len(flat) == len(inputs):
-            self._by_types[(op, *map(id, types))] = full, outputs
-        return full, outputs
+    def _full(self, final: str, source: Source) -> GraphvmError:
+        """The error for a node that the graph does not take."""
+        error: GraphvmError = GraphError(f"the graph has an operation {final!r} already")
+        if self._finalized:
+            error = FinalizedError("the graph is finalized: nothing can be added to it")
+        return error.located("", source_text(source))
 
-    def _completed(
-        self, op: OpDef, groups: Sequence[Sequence[DType]], attrs: Attrs
-    ) -> Attrs | None:
-        """All attributes, shared by the nodes that have the same; None where that is not tried."""
-        key: list[Any] = [op, *map(tuple, groups)]
-        for name, value in attrs.items():
-            kind = type(value)
-            if kind not in _SHAREABLE:
-                return None
-            key += (name, kind, value)  # the kind because True is 1
-        full = self._attrs.get(found := tuple(key))
-        if full is None:
-            full = self._attrs[found] = op.completed(groups, attrs)
-        return full
-
-    def _node_name(self, name: str, scopes: Scopes) -> str:
+    def _taken(self, name: str, source: Source) -> str:
         """The final name of a node; takes it."""
         if not isinstance(name, str):
             raise TypeError(f"a name is text, not {clipped(name)}")
+        scopes = self._local.now
         as_it_is = name.endswith("/")
         if as_it_is:
             name = name[:-1]
@@ -278,6 +280,7 @@ class Making(Elements, Scoped):
         if not (name.isalnum() and name.isascii()) and not (name and legal(name)):
             raise GraphError(
                 f"{name!r} is no name of an operation",
+                made=source_text(source),
                 do="use letters, digits and _ . / > -, the first of them a letter or digit",
             )
         with self._lock:
@@ -297,14 +300,11 @@ class Making(Elements, Scoped):
         error: GraphvmError,
         op: OpDef,
         inputs: Sequence[Tensor],
-        name: str | None,
+        final: str,
         source: Source,
     ) -> None:
         shown = ", ".join(f"{t.op.name}: {t.type}" for t in inputs)
-        name = name or op.name
-        # a name that ends in a slash is taken as it is
-        made = name[:-1] if name.endswith("/") else self.unique_name(name, mark_as_used=False)
-        error.located(f"{made} = {op.name}({shown})", source_text(source))
+        error.located(f"{final} = {op.name}({shown})", source_text(source))
 
     def _after(
         self, ends: Sequence[Endpoint], given: Iterable[Any], scopes: Scopes
