@@ -11,7 +11,8 @@ from google.protobuf.message import Message
 
 from graphvm.conversion import convert_to_tensor
 from graphvm.graph import Graph, Operation, Tensor, get_default_graph
-from graphvm_runtime.errors import GraphError, clipped
+from graphvm.source import here
+from graphvm_runtime.errors import GraphError, GraphvmError, clipped
 from graphvm_runtime.ir.debug_info import Sources
 from graphvm_runtime.ir.file_order import Mapped
 from graphvm_runtime.ir.functions import Instances
@@ -56,9 +57,13 @@ def import_graph_def(
     message = _as_ours(graph_def)
     check_versions(message.versions)
     graph = get_default_graph()
-    with graph.name_scope("import" if name is None else name) as scope:
-        inputs = _inputs(graph, name, input_map or {})
-        return _imported(graph, message, scope, inputs, return_elements, producer_op_list)
+    try:
+        with graph.name_scope("import" if name is None else name) as scope:
+            inputs = _inputs(graph, name, input_map or {})
+            return _imported(graph, message, scope, inputs, return_elements, producer_op_list)
+    except GraphvmError as error:
+        error.located("", here())  # where the file does not tell a line
+        raise
 
 
 def _as_ours(message: Any) -> GraphDef:

@@ -45,6 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except GraphvmError as error:
         print(f"graphvm {given.command}: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        # `graphvm inspect model.pb | head`: nobody reads on, and that is no error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     return status
 
 
@@ -173,7 +177,7 @@ def _graphs_in(file: Path) -> list[tuple[str, GraphDef]]:
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise InvalidArgumentError(f"{file} cannot be read: {error}") from error
+        raise InvalidArgumentError(f"{file} cannot be read: {error.strerror or error}") from error
     if file.name in _SAVED_MODELS:
         found = _parsed(SavedModel, data)
         graphs = list(found.meta_graphs) if found is not None else []

@@ -316,6 +316,24 @@ def test_the_command_says_what_is_wrong(
     assert said in capsys.readouterr().err
 
 
+def test_inspect_stops_where_nobody_reads_on(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32)
+        for _ in range(3000):  # more than a pipe holds
+            x = tf.identity(x)
+        (tmp_path / "long.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    with subprocess.Popen(
+        [sys.executable, "-m", "graphvm_runtime", "inspect", str(tmp_path / "long.pb")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith("# ")
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 0
+
+
 def test_inspect_prints_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     graph = tf.Graph()
     with graph.as_default():

@@ -151,9 +151,18 @@ def test_stated_shapes_refine_and_disagreement_is_a_warning(file: tf.GraphDef) -
     stated.dim.add(size=5)
     assert imported(file).get_tensor_by_name("y:0").shape.as_list() == [2, 5]
     stated.dim[0].size = 7
-    with pytest.warns(UserWarning, match=r"states the shape \[7,5\] for x:0"):
+    with pytest.warns(UserWarning, match=r"states the shape \[7,5\] for x:0") as caught:
         graph = imported(file)
+    assert caught[0].filename == __file__
     assert graph.get_tensor_by_name("x:0").shape.as_list() == [2, None]
+
+
+def test_what_is_wrong_with_a_file_is_told_with_the_users_line(file: tf.GraphDef) -> None:
+    file.node[1].input[0] = "nothing"
+    with pytest.raises(ValueError, match="'nothing', which is not in the graph") as raised:
+        imported(file)
+    assert isinstance(raised.value, GraphError)
+    assert __file__ in raised.value.made
 
 
 def test_a_device_that_is_none_is_a_warning(file: tf.GraphDef) -> None:

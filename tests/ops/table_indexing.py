@@ -12,7 +12,7 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType
 from tests.ops.plain import each, folded, positions, precise
 from tests.ops.rows import Row, Sample, Wrong, given, int_, ints, numbers
-from tests.ops.table_math import INF, NAN, larger, pair, smaller, unary
+from tests.ops.table_math import INF, NAN, larger, smaller, unary
 
 _M23 = np.zeros((2, 3), np.float32)
 _ANY = (*dtypes.NUMBERS, dtypes.bool_, dtypes.string)
@@ -191,10 +191,6 @@ def _clips(dtype: DType) -> Iterable[Sample]:
         yield given(np.array([NAN, INF, -INF]).astype(dtype.numpy), kind(0), kind(1))
 
 
-def _logistic(x: float) -> float:
-    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
-
-
 _SUMS: list[tuple[str, list[tuple[int, ...]]]] = [
     ("ij->ji", [(2, 3)]), ("ii->i", [(3, 3)]), ("ii->", [(3, 3)]), ("i->ii", [(3,)]),
     ("...ij->...", [(2, 2, 3)]), ("a...b->b...a", [(2, 3, 2, 4)]), ("->", [()]),
@@ -325,13 +321,4 @@ ROWS = (
     Row("IsNan", unary(), each(lambda x: x != x), types=_TRUTH),
     Row("IsInf", unary(), each(lambda x: x in (INF, -INF)), types=_TRUTH),
     Row("IsFinite", unary(), each(math.isfinite), types=_TRUTH),
-    Row(
-        "Softplus", unary(),
-        each(lambda x: x if x != x else max(x, 0) + math.log1p(math.exp(-abs(x)))),
-    ),
-    Row("SoftplusGrad", pair(), each(lambda g, x: g * _logistic(x)), tolerance=_LOOSE,
-        wrong=_DIFFER),
-    Row("Softsign", unary(), each(lambda x: x / (1 + abs(x)))),
-    Row("SoftsignGrad", pair(), each(lambda g, x: g / (1 + abs(x)) ** 2), tolerance=_LOOSE,
-        wrong=_DIFFER),
 )  # fmt: skip

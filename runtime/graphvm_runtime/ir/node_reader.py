@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from graphvm_runtime.device_spec import ANY, DeviceSpec, parsed
 from graphvm_runtime.dtypes import DType, from_enum, resource, variant
-from graphvm_runtime.errors import DTypeError, GraphError, GraphvmError, NotFoundError, ShapeError
+from graphvm_runtime.errors import (
+    DTypeError,
+    GraphError,
+    GraphvmError,
+    NotFoundError,
+    ShapeError,
+    warned,
+)
 from graphvm_runtime.ir.attrs import (
     Bindings,
     as_tensor_type,
@@ -415,10 +421,9 @@ class Reader:
             except ShapeError:
                 if type_.dtype.base not in (resource, variant):
                     # TensorFlow gives handles the shape [2] of the pairs of text they once were
-                    warnings.warn(
+                    warned(
                         f"the graph states the shape {shape_text(shape)} for {name}:{index}, which "
-                        f"is {type_}; what is stated is ignored",
-                        stacklevel=2,
+                        f"is {type_}; what is stated is ignored"
                     )
                 both = type_.shape
             out.append(
@@ -515,7 +520,7 @@ def _device(name: str, text: str) -> DeviceSpec:
     try:
         return parsed(text)
     except GraphError as error:
-        warnings.warn(f"the device of {name!r} is ignored: {error.what}", stacklevel=2)
+        warned(f"the device of {name!r} is ignored: {error.what}")
         return ANY
 
 

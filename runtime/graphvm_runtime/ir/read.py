@@ -6,14 +6,13 @@ with a constant's content only when it runs.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from graphvm_runtime.dtypes import from_enum
-from graphvm_runtime.errors import GraphError, GraphvmError
+from graphvm_runtime.errors import GraphError, GraphvmError, warned
 from graphvm_runtime.ir.attrs import (
     Bindings,
     read_attr,
@@ -141,7 +140,7 @@ def read_library(
                     raise
                 failed[name] = error.what
     for name, what in failed.items():
-        warnings.warn(f"function {name!r}, which nothing calls, is left out: {what}", stacklevel=2)
+        warned(f"function {name!r}, which nothing calls, is left out: {what}")
     left_by = Traces({**instances.known, **out}).left_by
     return {
         name: _prompt(out[name], left_by) if name in instances.called else out[name]
