@@ -9,7 +9,7 @@ from typing import Any
 
 from graphvm.elements import Elements, foreign
 from graphvm.source import user_source
-from graphvm.stacks import NAME_AT_ROOT, NAME_IN_SCOPE, Scoped, Scopes, as_device
+from graphvm.stacks import Scoped, Scopes, as_device, check_name
 from graphvm.tensor import Operation, Tensor
 from graphvm_runtime import shapes
 from graphvm_runtime.device_spec import ANY, DeviceSpec
@@ -270,19 +270,15 @@ class Making(Elements, Scoped):
 
     def _taken(self, name: str, source: Source) -> str:
         """The final name of a node; takes it."""
-        if not isinstance(name, str):
-            raise TypeError(f"a name is text, not {clipped(name)}")
         scopes = self._local.now
-        as_it_is = name.endswith("/")
+        as_it_is = str(name).endswith("/")  # what is no text is told below
         if as_it_is:
             name = name[:-1]
-        legal = NAME_IN_SCOPE if scopes.name or as_it_is else NAME_AT_ROOT
-        if not (name.isalnum() and name.isascii()) and not (name and legal(name)):
-            raise GraphError(
-                f"{name!r} is no name of an operation",
-                made=source_text(source),
-                do="use letters, digits and _ . / > -, the first of them a letter or digit",
-            )
+        try:
+            check_name(name, not (scopes.name or as_it_is), "an operation")
+        except GraphError as error:
+            error.located("", source_text(source))
+            raise
         with self._lock:
             if not as_it_is:
                 return self._names.take(scopes.within(name))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -23,7 +22,7 @@ from graphvm.tensor import Tensor
 from graphvm.timeline import step_stats
 from graphvm_runtime import config
 from graphvm_runtime.engine import Plan, Request, connect
-from graphvm_runtime.errors import GraphError, GraphvmError, InternalError, OpError
+from graphvm_runtime.errors import GraphError, GraphvmError, InternalError, OpError, warned
 from graphvm_runtime.ir.calls import SYMBOLIC
 from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.trace import Trace
@@ -317,7 +316,7 @@ class Session:
         for finding in lint(self._graph):
             if finding not in self._told:
                 self._told.add(finding)
-                warnings.warn(str(finding), LintWarning, stacklevel=4)
+                warned(str(finding), LintWarning)
 
     def _new_functions(self) -> dict[str, Function]:
         # functions are only ever added, and dictionaries keep their order

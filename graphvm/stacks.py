@@ -18,8 +18,8 @@ from graphvm_runtime.errors import GraphError, clipped
 T = TypeVar("T")
 
 DeviceFunction: TypeAlias = Callable[[Any], "str | DeviceSpec | None"]
-NAME_AT_ROOT = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*").fullmatch
-NAME_IN_SCOPE = re.compile(r"[A-Za-z0-9_.\\/>-]*").fullmatch
+_AT_ROOT = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*").fullmatch
+_IN_SCOPE = re.compile(r"[A-Za-z0-9_.\\/>-]*").fullmatch
 
 # None ends the search: entries further out do not count.
 DeviceEntry: TypeAlias = "DeviceSpec | DeviceFunction | None"
@@ -197,14 +197,15 @@ class Stack(threading.local, Generic[T]):
 SESSIONS: Stack[Any] = Stack()
 
 
-def _check_scope(name: str, scopes: Scopes) -> None:
+def check_name(name: Any, at_root: bool, what: str) -> None:
+    """Raises TypeError where a name is no text, GraphError where it is no name of `what`."""
     if not isinstance(name, str):
         raise TypeError(f"a name is text, not {clipped(name)}")
     if name.isalnum() and name.isascii():
         return  # most of them, and fast
-    if not (NAME_IN_SCOPE if scopes.name else NAME_AT_ROOT)(name):
+    if not name or not (_AT_ROOT if at_root else _IN_SCOPE)(name):
         raise GraphError(
-            f"{name!r} is no name of a scope",
+            f"{name!r} is no name of {what}",
             do="use letters, digits and _ . / > -, the first of them a letter or digit",
         )
 
@@ -225,7 +226,7 @@ class _NameScope(ContextDecorator):
         if not name:
             scope = ""
         elif isinstance(name, str) and name.endswith("/"):
-            _check_scope(name, scopes)
+            check_name(name, not scopes.name, "a scope")
             scope = name[:-1]
         else:
             scope = self._graph._new_scope(name, scopes)
@@ -273,7 +274,7 @@ class Scoped(ABC):
 
     def _new_scope(self, name: str, scopes: Scopes) -> str:
         """The final name of a scope; takes it. Raises GraphError where it is no name."""
-        _check_scope(name, scopes)
+        check_name(name, not scopes.name, "a scope")
         with self._lock:
             return self._names.take(scopes.within(name))
 
