@@ -37,8 +37,8 @@ from graphvm_runtime.protos.worker_pb2 import (
     Packet,
     Reply,
 )  # fmt: skip
-from graphvm_runtime.resources import Cancellation, ResourceManager
 from graphvm_runtime.trace import Trace
+from graphvm_runtime.values.resources import Cancellation, ResourceManager
 
 _STREAMS = 512  # open at a time
 

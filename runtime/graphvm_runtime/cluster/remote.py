@@ -15,8 +15,8 @@ from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import AbortedError, GraphError, GraphvmError, PermissionDeniedError
 from graphvm_runtime.ir.graph import Graph, Node, endpoint
 from graphvm_runtime.protos.worker_pb2 import Packet, Reply
-from graphvm_runtime.resources import Cancellation
 from graphvm_runtime.trace import Trace
+from graphvm_runtime.values.resources import Cancellation
 
 Build: TypeAlias = Callable[[Reply, Encoder], None]
 Work: TypeAlias = Callable[[], Build]

@@ -27,8 +27,8 @@ from graphvm_runtime.errors import (
 )  # fmt: skip
 from graphvm_runtime.ir.graph import Function, Graph, Node, reachable
 from graphvm_runtime.ops.functional import LOOPS
-from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Trace
+from graphvm_runtime.values.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.vm.executable import Called, Compiled, DataflowRun, Interpreted
 
 EMIT_AFTER = 2  # runs that are interpreted first; a loop is emitted at once

@@ -11,7 +11,7 @@ from graphvm_runtime.compiler.program import Program, Subprogram
 from graphvm_runtime.compiler.values import handed
 from graphvm_runtime.dtypes import string
 from graphvm_runtime.kernels.precision import as_strings
-from graphvm_runtime.resources import Step
+from graphvm_runtime.values.resources import Step
 from graphvm_runtime.vm.faults import raise_located
 from graphvm_runtime.vm.interpreter import Interpreter, Watcher
 from graphvm_runtime.vm.quiet import SETTING, quiet
