@@ -6,12 +6,11 @@ import contextlib
 import os
 import sys
 
-import graphvm
 import graphvm_runtime
 from graphvm_runtime.ir.graph import Source, source_text
 
 _RUNTIME = os.path.dirname(os.path.abspath(graphvm_runtime.__file__)) + os.sep
-_BUILDER = os.path.dirname(os.path.abspath(graphvm.__file__)) + os.sep
+_BUILDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # contextlib stands between a `with` statement of the user's and our generator.
 _OURS = (_BUILDER, _RUNTIME, os.path.abspath(contextlib.__file__))
 
