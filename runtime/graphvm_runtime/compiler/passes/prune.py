@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.ir.derivatives.saved import FAMILY
 from graphvm_runtime.ir.graph import Function, Graph, Node, reachable
-from graphvm_runtime.ir.saved import FAMILY
 
 
 @dataclass(frozen=True, slots=True)
