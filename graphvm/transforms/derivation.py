@@ -47,7 +47,8 @@ class Derivation:
         library: functions that its nodes name.
         nodes: the nodes to look at, in topological order.
         sources: what is differentiated by.
-        stops: what counts as constant.
+        stops: what counts as constant; the nodes that make it are not differentiated, even where
+            it is a source itself.
         colocate: put new nodes on the devices of those whose derivative they are.
         gate: all cotangents of a node are there before any of them is used.
     """
@@ -70,6 +71,7 @@ class Derivation:
         self.nodes = nodes
         self.colocate = colocate
         self.gate = gate
+        self.stopped = frozenset(e.node for e in stops)
         # for each body, and the root: what depends on what is differentiated by
         self.reached: dict[Steps, set[Endpoint]] = {}
         # cotangents of values of a body that another derivative named, with where they are
@@ -80,12 +82,12 @@ class Derivation:
         self.tangents: dict[Steps, tuple[BodyScope, dict[Endpoint, Tensor]]] = {}
         self._holds: dict[str, bool] = {}
         self._open: list[str] = []  # functions that are being looked at
-        reached, size = self._mark((), nodes, sources, stops), (-1, -1)
+        reached, size = self._mark((), nodes, sources), (-1, -1)
         # what is not raised leads back to itself, by edges and by stacks
         again = any(n.op.name in NEXTS for n in nodes)
         while (again or self.stacks) and size != (len(reached), len(self.stacks)):
             size = len(reached), len(self.stacks)
-            reached = self._mark((), nodes, reached, stops)
+            reached = self._mark((), nodes, reached)
 
     def function(self, name: str) -> Function:
         """A function that a node names. Raises GraphError."""
@@ -97,16 +99,14 @@ class Derivation:
     # -- what depends on what --------------------------------------------------------------
 
     def _mark(
-        self,
-        steps: Steps,
-        nodes: Sequence[Node],
-        sources: Iterable[Endpoint],
-        stops: frozenset[Endpoint] = frozenset(),
+        self, steps: Steps, nodes: Sequence[Node], sources: Iterable[Endpoint]
     ) -> set[Endpoint]:
         reached = self.reached[steps] = set(sources)
         rules = RULES
         for node in nodes:
             op = node.op.name
+            if node.name in self.stopped and not steps:
+                continue
             if op in REGIONS:
                 given = {i for i, e in enumerate(node.inputs) if e in reached}
                 outs = self._mark_region(steps, node, given)
@@ -138,7 +138,7 @@ class Derivation:
                 ]
             else:
                 continue
-            reached.update(e for e in found if e not in stops)
+            reached.update(found)
         return reached
 
     def _mark_region(self, steps: Steps, node: Node, given: set[int]) -> set[int]:
@@ -343,6 +343,8 @@ class Derivation:
         graph = scope.graph
         for node in reversed(nodes):
             name = node.name
+            if name in self.stopped and not scope.steps:
+                continue
             given: list[Cotangent] = []
             some = False
             for i in range(len(node.outputs)):
@@ -351,7 +353,7 @@ class Derivation:
                 if parts is None or end not in reached:
                     given.append(None)
                     continue
-                total = aggregated(parts)
+                total = self.total(scope, node, parts)
                 cotangents[end] = [total]
                 given.append(total)
                 some = some or total is not None
@@ -380,6 +382,13 @@ class Derivation:
                         cotangents[end] = [grad]
                     else:
                         parts.append(grad)
+
+    def total(self, scope: Scope, node: Node, parts: Sequence[Cotangent]) -> Cotangent:
+        """The sum of the cotangents of an output of a node, on the device of that node."""
+        if len(parts) < 2 or not self.colocate:
+            return aggregated(parts)
+        with self._placed(scope, node):
+            return aggregated(parts)
 
     def _connected(self, site: NodeSite, found: Cotangents, some: bool) -> Cotangents:
         """Zeros where TensorFlow has them, since the node connects inputs with outputs."""

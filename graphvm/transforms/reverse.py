@@ -10,7 +10,7 @@ from typing import Any
 from graphvm.graph.conversion import convert_to_tensor
 from graphvm.graph.graph import Graph, Tensor
 from graphvm.graph.indexed_slices import IndexedSlices
-from graphvm.rules.cotangents import Cotangent, aggregated, dense, shown
+from graphvm.rules.cotangents import Cotangent, dense, shown
 from graphvm.rules.nodes import constant, node, shape_of, zeros_like
 from graphvm.transforms.arguments import listed, some, tensors_of, values_of
 from graphvm.transforms.calls import in_calls, with_derived_calls
@@ -177,7 +177,10 @@ def _pulled(
     walk.pull(root, nodes, parts)
     reached = walk.reached[()]
     return [
-        shown(aggregated(parts.get(x.endpoint, ()))) if x.endpoint in reached else None for x in xs
+        shown(walk.total(root, x.op.node, parts.get(x.endpoint, ())))
+        if x.endpoint in reached
+        else None
+        for x in xs
     ]
 
 
