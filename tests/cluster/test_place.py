@@ -10,7 +10,7 @@ from graphvm_runtime.compiler.passes.partition import Share, partition
 from graphvm_runtime.compiler.passes.place import Place
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.device_spec import DeviceSpec, parsed
-from graphvm_runtime.engine.session import Session
+from graphvm_runtime.engine.graph_store import GraphStore
 from graphvm_runtime.errors import InvalidArgumentError, UnimplementedError
 from graphvm_runtime.ir.graph import Graph
 
@@ -29,12 +29,12 @@ def on(device: DeviceSpec) -> Any:
 
 def compiled(*fetches: Any, feeds: Sequence[Any] = (), soft: bool = True) -> tuple[Graph, Request]:
     graph = fetches[0].graph
-    session = Session()
-    session.extend(graph.nodes_since(0), graph.library)
+    store = GraphStore()
+    store.extend(graph.nodes_since(0), graph.library)
     tensors = [f for f in fetches if hasattr(f, "endpoint")]
     targets = tuple(f.name for f in fetches if not hasattr(f, "endpoint"))
     request = Request(tuple(f.endpoint for f in feeds), tuple(t.endpoint for t in tensors), targets)
-    return Place(DEVICES, W0, soft)(*session.compiled(request, optimise=True))
+    return Place(DEVICES, W0, soft)(*store.compiled(request, optimise=True))
 
 
 def placed(*fetches: Any, **options: Any) -> dict[str, DeviceSpec]:

@@ -6,8 +6,10 @@ A key is the name of an attribute, `then_branch`, or a place in one, `branches[2
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
-from graphvm_runtime.ir.graph import Function, Node
+from graphvm_runtime.ir.graph import Function, Node, reachable
+from graphvm_runtime.ir.saved import FAMILY
 from graphvm_runtime.ops.functional import BRANCHES, CALLS, CASES, LOOPS
 from graphvm_runtime.ops.registry import Attrs, AttrValue, FuncRef
 
@@ -69,3 +71,30 @@ def callees_first(names: Iterable[str], callees: Callable[[str], Iterable[str]])
             pending.append((name, True))
             pending.extend((each, False) for each in reversed(list(callees(name))))
     return list(out)
+
+
+def functions_needed(nodes: Iterable[Node], library: Mapping[str, Function]) -> dict[str, Function]:
+    """The functions that these nodes can reach, without what no result of theirs needs."""
+    out: dict[str, Function] = {}
+    if not library:
+        return out
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        for ref in node.functions():
+            function = library.get(ref.name)
+            if function is None or ref.name in out:
+                continue
+            # Other derivatives may name any value of a derived body: `materialise` prunes those.
+            kept = out[ref.name] = function if FAMILY in node.attrs else _pruned(function)
+            pending.extend(kept.body.nodes)
+    return out
+
+
+def _pruned(function: Function) -> Function:
+    body = function.body
+    roots = [e.node for e in (*function.params, *function.results)] + list(function.control)
+    nodes = reachable(body.by_name, roots)
+    if len(nodes) == len(body.nodes):
+        return function
+    return replace(function, body=replace(body, nodes=tuple(nodes)))

@@ -183,6 +183,12 @@ class Graph:
         """Whether it has primitives that only the dataflow machine runs."""
         return any(n.op.name in PRIMITIVES for n in self.nodes)
 
+    def all_nodes(self) -> Iterator[Node]:
+        """Its own nodes, then those of all functions of its library."""
+        yield from self.nodes
+        for function in self.library.values():
+            yield from function.body.nodes
+
     def type_of(self, end: Endpoint) -> TensorType:
         """Type of an endpoint."""
         return self.by_name[end.node].outputs[end.index]
