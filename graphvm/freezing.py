@@ -13,6 +13,7 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
+from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, functions_used
 from graphvm_runtime.ir.read import read_graph
 from graphvm_runtime.ir.write import write_graph
@@ -124,7 +125,7 @@ class _Freezer:
         value = _array(found, dtype)
         type_ = TensorType(dtype, value.shape)
         held[Endpoint(name, 0)] = type_
-        return _constant(node, value, type_)
+        return _constant(node, value, dtype)
 
     def _caller(self, node: Node, held: dict[Endpoint, TensorType]) -> Node:
         """A node with bodies: those get values in place of handles."""
@@ -188,11 +189,8 @@ def _parameter(node: Node, type_: TensorType) -> Node:
     return node.changed(attrs=MappingProxyType(attrs), outputs=(type_,))
 
 
-def _constant(node: Node, value: Array, type_: TensorType) -> Node:
-    attrs = {"dtype": type_.dtype, "value": value}
-    return node.changed(
-        op=lookup("Const"), inputs=(), attrs=MappingProxyType(attrs), outputs=(type_,)
-    )
+def _constant(node: Node, value: Array, dtype: dtypes.DType) -> Node:
+    return constant(node.name, value, dtype, node.after, node.device, node.source)
 
 
 def _reader(node: Node, held: TensorType) -> Node:
@@ -202,8 +200,8 @@ def _reader(node: Node, held: TensorType) -> Node:
     if node.op.name == "VariableShape":
         out = node.attrs["out_type"]
         value = np.array(held.shape, out.numpy)
-        return _constant(node, value, TensorType(out, value.shape))
-    return _constant(node, np.array(True), TensorType(dtypes.bool_, ()))
+        return _constant(node, value, out)
+    return _constant(node, np.array(True), dtypes.bool_)
 
 
 def _array(value: Any, dtype: dtypes.DType) -> Array:

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-import numpy as np
-
 from graphvm_runtime.dtypes import DType, bool_, int32, string
+from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
 from graphvm_runtime.ops.registry import AttrValue, FuncRef, OpDef, lookup
 from graphvm_runtime.shapes import TensorType, is_compatible
@@ -129,8 +128,9 @@ class _Body:
 
     def constant(self, value: object, dtype: DType) -> Endpoint:
         """A scalar constant."""
-        array = np.array(value, dtype.numpy)
-        return self.add("Const", (), TensorType(dtype, ()), dtype=dtype, value=array)
+        name = f"Const_{len(self.nodes)}"
+        self.nodes.append(constant(name, value, dtype))
+        return Endpoint(name)
 
     def compared(self, op: str, x: Endpoint, y: Endpoint) -> Endpoint:
         """A comparison of two numbers."""

@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-import numpy as np
-
 from graphvm_runtime.dtypes import int32
+from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
 from graphvm_runtime.ops.functional import CASES
 from graphvm_runtime.ops.registry import AttrValue, FuncRef, lookup
@@ -119,7 +118,6 @@ def _rest(node: Node, branches: Sequence[FuncRef], library: dict[str, Function])
     params = {p.node for p in like.params}
     index, one, less = (_free(n, params) for n in ("branch_index", "one", "index"))
     args = _args(like, index)
-    constant = {"dtype": int32, "value": np.ones((), np.int32)}
     choice = _choice(
         node.changed(name=_free("choice", params), after=()),
         branches,
@@ -129,7 +127,7 @@ def _rest(node: Node, branches: Sequence[FuncRef], library: dict[str, Function])
     )
     nodes = [
         *args,
-        Node(one, lookup("Const"), (), (), constant, (_INDEX,)),
+        constant(one, 1, int32),
         Node(less, lookup("Sub"), (Endpoint(index), Endpoint(one)), (), {"T": int32}, (_INDEX,)),
         choice,
     ]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.dtypes import int32
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, Source
 from graphvm_runtime.ops.registry import AttrValue, lookup
 from graphvm_runtime.shapes import TensorType
@@ -106,10 +105,7 @@ class Level:
 
     def constant(self, name: str, value: object) -> Endpoint:
         """An int32 constant."""
-        array = np.array(value, np.int32)
-        array.flags.writeable = False
-        return self.add(name, "Const", (), {"dtype": int32, "value": array},
-                        [TensorType(int32, array.shape)])  # fmt: skip
+        return Endpoint(self.copied(constant(name, value, int32)))
 
     def placeholder(self, type_: TensorType) -> Endpoint:
         """A value that nobody looks at."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from graphvm_runtime.dtypes import bool_, int32, string
+from graphvm_runtime.dtypes import DType, bool_, int32, string
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.bodies import passes_through
 from graphvm_runtime.ir.cases import without_cases
+from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import (
     Endpoint,
     Function,
@@ -167,6 +166,13 @@ class _Lowering:
         self.put(new_node(found, op, inputs, outputs, attrs, after, source))
         return Endpoint(found)
 
+    def zero(self, name: str, dtype: DType, after: Iterable[str] = ()) -> Endpoint:
+        """Adds a scalar constant called like `name`; its output."""
+        found = self.name(name)
+        source = self.source.source if self.source is not None else ""
+        self.put(constant(found, 0, dtype, after, source=source))
+        return Endpoint(found)
+
     def same(
         self, name: str, end: Endpoint, type_: TensorType, after: Iterable[str] = ()
     ) -> Endpoint:
@@ -279,9 +285,7 @@ class _Lowering:
             if type_.dtype.base is bool_:
                 return end
             if type_.dtype.base is not string:
-                zero = np.zeros((), type_.dtype.numpy)
-                attrs = {"dtype": type_.dtype.base, "value": zero}
-                const = self.make(f"{name}/zero", "Const", (), (type_,), attrs)
+                const = self.zero(f"{name}/zero", type_.dtype.base)
                 return self.make(
                     f"{name}/true", "NotEqual", (end, const), (BOOL,),
                     {"T": type_.dtype.base, "incompatible_shape_error": True},
@@ -298,8 +302,7 @@ class _Lowering:
         size = self.make(
             f"{name}/size", "Size", (end,), (INT,), {"T": type_.dtype.base, "out_type": int32}
         )
-        attrs = {"dtype": int32, "value": np.zeros((), np.int32)}
-        const = self.make(f"{name}/zero", "Const", (), (INT,), attrs)
+        const = self.zero(f"{name}/zero", int32)
         return self.make(f"{name}/true", "Greater", (size, const), (BOOL,), {"T": int32})
 
     def _if(
@@ -395,8 +398,7 @@ class _Lowering:
         }
         values = list(inputs)
         if not values:  # a loop about effects alone
-            attrs = {"dtype": int32, "value": np.zeros((), np.int32)}
-            values = [self.make(f"{name}/Const", "Const", (), (INT,), attrs, after)]
+            values = [self.zero(f"{name}/Const", int32, after)]
             types, count = [INT], 1
         enters = [
             self.make(

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.dtypes import DType
+from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Graph, Node
 from graphvm_runtime.kernels.registry import has_kernel, made
-from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.registry import Effects
 from graphvm_runtime.shapes import TensorType, is_known
 
@@ -97,6 +96,4 @@ def _shape_value(node: Node, shape: Any, dtype: DType) -> Any:
 
 
 def _const(node: Node, value: Any) -> Node:
-    type_ = TensorType(node.outputs[0].dtype, tuple(value.shape))
-    attrs = MappingProxyType({"dtype": type_.dtype, "value": value})
-    return Node(node.name, lookup("Const"), (), (), attrs, (type_,), node.device, node.source)
+    return constant(node.name, value, node.outputs[0].dtype, (), node.device, node.source)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-import numpy as np
-
 from graphvm_runtime.compiler.passes.partition.plan import COPIED, Cuts, Plan, Region
 from graphvm_runtime.device_spec import DeviceSpec
 from graphvm_runtime.dtypes import bool_, resource, variant
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
+from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, Source, source_text
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS
 from graphvm_runtime.ops.registry import AttrValue, FuncRef, lookup
@@ -266,11 +265,7 @@ class Writer:
         source: Source,
     ) -> None:
         """Sends a value that says no more than that something has happened."""
-        value = self.add(home, Node(
-            f"{name}/signal", lookup("Const"), (), (),
-            MappingProxyType({"dtype": bool_, "value": np.zeros((), np.bool_)}), (_BOOL,), home,
-            source,
-        ))  # fmt: skip
+        value = self.add(home, constant(f"{name}/signal", False, bool_, (), home, source))
         self.sent(f"{name}/send_signal", channel, f"^{name}", Endpoint(value.name), _BOOL, home,
                   device, after, source)  # fmt: skip
 
