@@ -26,6 +26,7 @@ from graphvm_runtime.cluster.state import (
     Unwanted,
 )  # fmt: skip
 from graphvm_runtime.cluster.threads import Threads
+from graphvm_runtime.compiler.pipeline import Pipeline, configured
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.device_spec import parsed
 from graphvm_runtime.errors import (
@@ -145,7 +146,9 @@ class _Share:
             + [_task_of(n, "recv_device") for n in nodes if n.op.name == "_Send"]
         )
         self.request = request
-        self.run = executable_of(graph, request).run
+        executable = executable_of(graph, request)
+        configured(Pipeline(passes=()))(graph, request).tell("program", executable.text)
+        self.run = executable.run
         self._graph = graph
         self._task = task
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterable, Mapping
 
-from graphvm_runtime import config
-from graphvm_runtime.compiler.pipeline import Pipeline, configured
+from graphvm_runtime.compiler.passes.partition import Share
+from graphvm_runtime.compiler.passes.place import Place
+from graphvm_runtime.compiler.pipeline import Compilation, Pipeline, configured
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import GraphError, InvalidArgumentError
 from graphvm_runtime.ir.bodies import functions_needed
@@ -44,21 +44,22 @@ class GraphStore:
                         node=node.signature(),
                     )
 
-    def compiled(self, request: Request, optimise: bool) -> tuple[Graph, Request]:
-        """The graph of a request after the passes, and the request in its terms.
+    def compiled(self, request: Request, optimise: bool) -> Compilation:
+        """The graph of a request after the passes.
 
         Raises:
             GraphvmError: the graph has no such tensor or operation, or a pass failed.
         """
-        graph = self._closure(request)
         pipeline = self.pipeline.optimising() if optimise else self.pipeline
-        start = time.perf_counter()
-        result = pipeline(graph, request)
-        config.log(
-            "compile", "%d nodes to %d in %.1f ms%s", len(graph.nodes), len(result[0].nodes),
-            (time.perf_counter() - start) * 1e3, ", optimised" if optimise else "",
-        )  # fmt: skip
-        return result
+        return pipeline(self._closure(request), request)
+
+    def shares(self, request: Request, place: Place) -> list[Share]:
+        """The graph of a request after all passes, cut into shares of devices.
+
+        Raises:
+            GraphvmError: as above, or it cannot be placed or cut.
+        """
+        return self.pipeline.spreading(place).shares(self._closure(request), request, place.default)
 
     def _closure(self, request: Request) -> Graph:
         """The part of the graph that the request can reach, with what it feeds."""

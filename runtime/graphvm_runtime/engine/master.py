@@ -24,12 +24,12 @@ from graphvm_runtime.cluster.state import (
     Stopped,
 )  # fmt: skip
 from graphvm_runtime.cluster.worker import LocalWorker, Run, Worker
-from graphvm_runtime.compiler.passes.partition import Share, partition
+from graphvm_runtime.compiler.passes.partition import Share
 from graphvm_runtime.compiler.passes.place import Place
 from graphvm_runtime.compiler.pipeline import Pipeline
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.compiler.values import handed_out
-from graphvm_runtime.device_spec import DeviceSpec, parsed
+from graphvm_runtime.device_spec import parsed
 from graphvm_runtime.engine.dropped import close_later
 from graphvm_runtime.engine.graph_store import GraphStore
 from graphvm_runtime.engine.plans import Plans
@@ -37,9 +37,8 @@ from graphvm_runtime.engine.steps import Steps
 from graphvm_runtime.errors import (
     CancelledError,
     GraphvmError,
-    UnimplementedError,
 )  # fmt: skip
-from graphvm_runtime.ir.graph import Function, Graph, Node
+from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.resources import Cancellation, Step
 from graphvm_runtime.trace import Span, Trace
 
@@ -69,10 +68,10 @@ class MasterSession:
         self.graphs = GraphStore(pipeline)
         self.steps = Steps()
         self.workers: Mapping[str, Worker] = {w.task: w for w in workers}
-        self.devices = tuple(parsed(w.task + CPU) for w in workers)
-        self.default = parsed(default + CPU)
+        self._place = Place(
+            tuple(parsed(w.task + CPU) for w in workers), parsed(default + CPU), soft
+        )
         self.number = secrets.randbits(63)
-        self._soft = soft
         self._on_close = on_close
         self._numbers = itertools.count(secrets.randbits(31) << 32)
         self._plans: Plans[MasterPlan] = Plans()
@@ -91,12 +90,7 @@ class MasterSession:
         Raises:
             GraphvmError: it cannot be compiled, placed or cut.
         """
-        graph, request = self.graphs.compiled(request, optimise=True)
-        place = Place(self.devices, self.default, self._soft)
-        graph, request = place(graph, request)
-        if graph.is_dataflow:
-            return _whole(graph, request, self.default)
-        shares = partition(graph, request, self.default)
+        shares = self.graphs.shares(request, self._place)
         for share in shares:
             config.log("place", "%s: %d nodes", share.device, len(share.graph.nodes))
         return shares
@@ -107,7 +101,7 @@ class MasterSession:
 
     def list_devices(self) -> list[str]:
         """See `Session`."""
-        return list(map(str, self.devices))
+        return list(map(str, self._place.devices))
 
     def __del__(self) -> None:
         if hasattr(self, "_plans") and not self._plans.closed:
@@ -121,22 +115,6 @@ class MasterSession:
         for worker in self.workers.values():
             worker.cleanup(self.number)
         self._on_close()
-
-
-def _whole(graph: Graph, request: Request, default: DeviceSpec) -> list[Share]:
-    """A graph of TF1's primitives, which only one device can run."""
-    devices = {n.device for n in graph.nodes if n.device.job is not None}
-    if len(devices) > 1:
-        node = next(n for n in graph.nodes if n.device != default)
-        raise UnimplementedError(
-            "dataflow primitives that could not be raised to functional control flow do not "
-            "span devices",
-            node=node.signature(),
-            do="place all of the graph on one device",
-        )
-    device = devices.pop() if devices else default
-    every = tuple(range(len(request.feeds))), tuple(range(len(request.fetches)))
-    return [Share(device, graph, request, *every)]
 
 
 @dataclass(slots=True, eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from graphvm_runtime import config
-from graphvm_runtime.compiler.pipeline import Pipeline
+from graphvm_runtime.compiler.pipeline import Compilation, Pipeline
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.engine.graph_store import GraphStore
 from graphvm_runtime.engine.plans import Plans
@@ -142,16 +142,17 @@ class LocalPlan:
                 return
             self._runs += 1
             if self._current is None:
-                graph, request = self._graphs.compiled(self.request, optimise=False)
+                compilation = self._graphs.compiled(self.request, optimise=False)
+                graph = compilation.graph
                 final = self._mode is not Mode.EMITTED or graph.is_dataflow
                 if final or not (config.EMIT.get() or _has_loop(graph)):
                     mode = self._mode if final else Mode.INTERPRETED
-                    self._use(executable_of(graph, request, mode), final)
+                    self._use(_made(compilation, mode), final)
                     return
             elif self._runs <= EMIT_AFTER:
                 return
-            graph, request = self._graphs.compiled(self.request, optimise=True)
-            self._use(executable_of(graph, request), final=True)
+            compilation = self._graphs.compiled(self.request, optimise=True)
+            self._use(_made(compilation, Mode.EMITTED), final=True)
 
     def _use(self, executable: Executable, final: bool) -> None:
         self._current = executable, executable.needs_step
@@ -161,9 +162,15 @@ class LocalPlan:
         """What runs a step one instruction at a time and records each."""
         with self._lock:
             if self._traced is None:
-                graph, request = self._graphs.compiled(self.request, optimise=False)
-                self._traced = executable_of(graph, request, Mode.TRACED)
+                compilation = self._graphs.compiled(self.request, optimise=False)
+                self._traced = _made(compilation, Mode.TRACED)
             return self._traced
+
+
+def _made(compilation: Compilation, mode: Mode) -> Executable:
+    made = executable_of(compilation.graph, compilation.request, mode)
+    compilation.tell("program", made.text)
+    return made
 
 
 def _has_loop(graph: Graph) -> bool:
