@@ -12,25 +12,25 @@ __version__ = "0.1.0.dev0"
 
 # module -> the names that it has here; `its own=the name here` where they differ
 _NAMES = {
-    "graphvm.behavior": (
+    "graphvm.graph.behavior": (
         "disable_control_flow_v2 disable_eager_execution disable_resource_variables "
         "disable_v2_behavior enable_control_flow_v2 enable_resource_variables "
         "executing_eagerly resource_variables_enabled"
     ),
-    "graphvm.collections": "GraphKeys",
-    "graphvm.conversion": "convert_to_tensor register_tensor_conversion_function",
-    "graphvm.defun": "Declare Defun",
-    "graphvm.graph": "Graph Operation Tensor get_default_graph reset_default_graph",
-    "graphvm.importer": "import_graph_def",
-    "graphvm.indexed_slices": "IndexedSlices",
-    "graphvm.initializers": (
+    "graphvm.graph.collections": "GraphKeys",
+    "graphvm.graph.conversion": "convert_to_tensor register_tensor_conversion_function",
+    "graphvm.functions.defun": "Declare Defun",
+    "graphvm.graph.graph": "Graph Operation Tensor get_default_graph reset_default_graph",
+    "graphvm.graphdef.importer": "import_graph_def",
+    "graphvm.graph.indexed_slices": "IndexedSlices",
+    "graphvm.variables.initializers": (
         "Constant=constant_initializer GlorotNormal=glorot_normal_initializer "
         "GlorotUniform=glorot_uniform_initializer Ones=ones_initializer "
         "RandomNormal=random_normal_initializer RandomUniform=random_uniform_initializer "
         "TruncatedNormal=truncated_normal_initializer "
         "VarianceScaling=variance_scaling_initializer Zeros=zeros_initializer"
     ),
-    "graphvm.lints": "lint",
+    "graphvm.graph.lints": "lint",
     "graphvm.ops.array": (
         "boolean_mask broadcast_to concat constant expand_dims eye fill gather gather_nd "
         "identity identity_n invert_permutation newaxis one_hot ones ones_like pad placeholder "
@@ -68,26 +68,26 @@ _NAMES = {
     "graphvm.ops.state": "assign assign_add assign_sub count_up_to is_variable_initialized",
     "graphvm.ops.string": "as_string string_join",
     "graphvm.ops.tensor_array": "TensorArray",
-    "graphvm.scopes": (
+    "graphvm.graph.scopes": (
         "add_to_collection add_to_collections colocate_with container control_dependencies "
         "device get_collection get_collection_ref get_default_session init_scope name_scope"
     ),
-    "graphvm.session": "InteractiveSession Session",
-    "graphvm.tensor_shape": "Dimension TensorShape",
+    "graphvm.session.session": "InteractiveSession Session",
+    "graphvm.graph.tensor_shape": "Dimension TensorShape",
     "graphvm.transforms": (
         "AggregationMethod NoGradient NotDifferentiable RegisterGradient UnconnectedGradients "
         "custom_gradient gradients jvp vjp"
     ),
-    "graphvm.variable_collections": (
+    "graphvm.variables.collections": (
         "all_variables global_variables global_variables_initializer initialize_all_variables "
         "local_variables local_variables_initializer model_variables moving_average_variables "
         "trainable_variables variables_initializer"
     ),
-    "graphvm.variable_scopes": (
+    "graphvm.variables.variable_scope": (
         "AUTO_REUSE VariableScope get_local_variable get_variable get_variable_scope "
         "variable_op_scope variable_scope"
     ),
-    "graphvm.variables": "Variable",
+    "graphvm.variables.variable": "Variable",
     "graphvm_runtime.dtypes": (
         "DType as_dtype bfloat16 bool_=bool complex128 complex64 float16 float16=half float32 "
         "float64 float64=double float8_e4m3fn float8_e5m2 int16 int32 int4 int64 int8 qint16 "
@@ -111,7 +111,7 @@ _MODULES = {
     "data": "graphvm.data",
     "errors": "graphvm.errors",
     "graph_util": "graphvm.graph_util",
-    "initializers": "graphvm.initializers",
+    "initializers": "graphvm.variables.initializers",
     "linalg": "graphvm.linalg",
     "logging": "graphvm.logging",
     "math": "graphvm.ops.math",

@@ -15,7 +15,7 @@ from graphvm import (
     strings,
     train,
 )
-from graphvm.behavior import (
+from graphvm.graph.behavior import (
     disable_control_flow_v2,
     disable_eager_execution,
     disable_resource_variables,
@@ -25,31 +25,31 @@ from graphvm.behavior import (
     executing_eagerly,
     resource_variables_enabled,
 )
-from graphvm.collections import (
+from graphvm.graph.collections import (
     GraphKeys,
 )
-from graphvm.conversion import (
+from graphvm.graph.conversion import (
     convert_to_tensor,
     register_tensor_conversion_function,
 )
-from graphvm.defun import (
+from graphvm.functions.defun import (
     Declare,
     Defun,
 )
-from graphvm.graph import (
+from graphvm.graph.graph import (
     Graph,
     Operation,
     Tensor,
     get_default_graph,
     reset_default_graph,
 )
-from graphvm.importer import (
+from graphvm.graphdef.importer import (
     import_graph_def,
 )
-from graphvm.indexed_slices import (
+from graphvm.graph.indexed_slices import (
     IndexedSlices,
 )
-from graphvm.initializers import (
+from graphvm.variables.initializers import (
     Constant as constant_initializer,
     GlorotNormal as glorot_normal_initializer,
     GlorotUniform as glorot_uniform_initializer,
@@ -60,7 +60,7 @@ from graphvm.initializers import (
     VarianceScaling as variance_scaling_initializer,
     Zeros as zeros_initializer,
 )
-from graphvm.lints import (
+from graphvm.graph.lints import (
     lint,
 )
 from graphvm.ops import (
@@ -250,7 +250,7 @@ from graphvm.ops.string import (
 from graphvm.ops.tensor_array import (
     TensorArray,
 )
-from graphvm.scopes import (
+from graphvm.graph.scopes import (
     add_to_collection,
     add_to_collections,
     colocate_with,
@@ -263,11 +263,11 @@ from graphvm.scopes import (
     init_scope,
     name_scope,
 )
-from graphvm.session import (
+from graphvm.session.session import (
     InteractiveSession,
     Session,
 )
-from graphvm.tensor_shape import (
+from graphvm.graph.tensor_shape import (
     Dimension,
     TensorShape,
 )
@@ -282,7 +282,7 @@ from graphvm.transforms import (
     jvp,
     vjp,
 )
-from graphvm.variable_collections import (
+from graphvm.variables.collections import (
     all_variables,
     global_variables,
     global_variables_initializer,
@@ -294,7 +294,7 @@ from graphvm.variable_collections import (
     trainable_variables,
     variables_initializer,
 )
-from graphvm.variable_scopes import (
+from graphvm.variables.variable_scope import (
     AUTO_REUSE,
     VariableScope,
     get_local_variable,
@@ -303,7 +303,7 @@ from graphvm.variable_scopes import (
     variable_op_scope,
     variable_scope,
 )
-from graphvm.variables import (
+from graphvm.variables.variable import (
     Variable,
 )
 from graphvm_runtime.dtypes import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from graphvm.freezing import frozen
-from graphvm.graph import Graph
+from graphvm.graph.graph import Graph
+from graphvm.graphdef.freezing import frozen
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.protos.node_def_pb2 import NodeDef

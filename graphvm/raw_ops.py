@@ -16,10 +16,10 @@ from functools import cache
 
 import numpy as np
 
-from graphvm.conversion import apply
-from graphvm.graph import Operation, Tensor
-from graphvm.literals import array_of
-from graphvm.tensor_shape import as_plain_shape
+from graphvm.graph.conversion import apply
+from graphvm.graph.graph import Operation, Tensor
+from graphvm.graph.literals import array_of
+from graphvm.graph.tensor_shape import as_plain_shape
 from graphvm_runtime import ops
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import DTypeError, clipped

@@ -48,12 +48,12 @@ BREACHES = [
     ),
     Breach(
         "graphvm enters the runtime by its doors",
-        "graphvm/session.py",
+        "graphvm/session/session.py",
         lazily("import graphvm_runtime.vm.interpreter"),
     ),
     Breach(
         "only tf.train.Server starts a server",
-        "graphvm/session.py",
+        "graphvm/session/session.py",
         lazily("import graphvm_runtime.server"),
     ),
     Breach(
@@ -66,8 +66,8 @@ BREACHES = [
     Breach("floors of graphvm", "graphvm/attic.py", ""),
     Breach(
         "floors of graphvm",
-        "graphvm/feeding.py",
-        for_types_only("import graphvm.timeline"),
+        "graphvm/session/feeding.py",
+        for_types_only("import graphvm.session.timeline"),
     ),
     Breach(
         "the scheduler's state does no I/O",

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from graphvm.conversion import TensorLike, apply, convert_to_tensor, output
 from graphvm.data.functions import Traced, copied_by_value
 from graphvm.data.iterator import Iterator, resource
 from graphvm.data.numbers import fillers, first_axis, number
 from graphvm.data.structure import AsVariant, Structure, flatten, pack, tensors_of
-from graphvm.graph import Tensor, get_default_graph
+from graphvm.graph.conversion import TensorLike, apply, convert_to_tensor, output
+from graphvm.graph.graph import Tensor, get_default_graph
+from graphvm.graph.source import here
+from graphvm.graph.tensor_shape import TensorShape
 from graphvm.ops.random import get_seed
-from graphvm.source import here
-from graphvm.tensor_shape import TensorShape
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError, clipped

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from graphvm.data.structure import AsVariant, Structure, flatten
-from graphvm.function import FuncGraph, copied
-from graphvm.graph import Operation, Tensor
+from graphvm.functions.function import FuncGraph, copied
+from graphvm.graph.graph import Operation, Tensor
+from graphvm.graph.source import here
 from graphvm.ops.control_flow.bodies import result_of
-from graphvm.source import here
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ops.registry import FuncRef
 

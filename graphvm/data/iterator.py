@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphvm.conversion import apply, output
 from graphvm.data.structure import AsVariant, Structure
-from graphvm.graph import Operation, Tensor
-from graphvm.source import here
+from graphvm.graph.conversion import apply, output
+from graphvm.graph.graph import Operation, Tensor
+from graphvm.graph.source import here
 from graphvm_runtime.errors import DTypeError, GraphError
 
 __all__ = ["Iterator"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graphvm.conversion import TensorLike, convert_to_tensor, output
 from graphvm.data.structure import flatten
-from graphvm.graph import Tensor
-from graphvm.source import here
+from graphvm.graph.conversion import TensorLike, convert_to_tensor, output
+from graphvm.graph.graph import Tensor
+from graphvm.graph.source import here
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import GraphError

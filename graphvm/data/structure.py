@@ -9,10 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from graphvm.conversion import convert_to_tensor
-from graphvm.graph import Tensor
-from graphvm.source import here
-from graphvm.tensor_shape import TensorShape, as_shape
+from graphvm.graph.conversion import convert_to_tensor
+from graphvm.graph.graph import Tensor
+from graphvm.graph.source import here
+from graphvm.graph.tensor_shape import TensorShape, as_shape
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError, clipped
 

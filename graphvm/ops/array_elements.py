@@ -6,9 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
-from graphvm.conversion import apply, constant_node, output
-from graphvm.graph import Operation, Tensor
-from graphvm.tensor_shape import TensorShape
+from graphvm.graph.conversion import apply, constant_node, output
+from graphvm.graph.graph import Operation, Tensor
+from graphvm.graph.tensor_shape import TensorShape
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType
 

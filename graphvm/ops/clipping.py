@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
-from graphvm.graph import Tensor
-from graphvm.indexed_slices import IndexedSlices
+from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Tensor
+from graphvm.graph.indexed_slices import IndexedSlices
+from graphvm.graph.source import here
 from graphvm.ops.array import identity, ones_like, size, stack, where
 from graphvm.ops.math import cast, greater, maximum, minimum, range, reduce_sum, rsqrt, sqrt
-from graphvm.source import here
 from graphvm_runtime.errors import ShapeError
 from graphvm_runtime.shapes import is_compatible, shape_text
 

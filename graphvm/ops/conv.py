@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Tensor
+from graphvm.graph.source import here
 from graphvm.ops.arguments import either
 from graphvm.ops.windows import ONES, four, layout_of, padding_attrs
-from graphvm.source import here
 from graphvm_runtime.errors import GraphError
 
 __all__ = [

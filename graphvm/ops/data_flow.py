@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphvm.conversion import apply, convert_to_tensor, op_scope
-from graphvm.graph import Operation, Tensor
-from graphvm.source import here
-from graphvm.tensor_shape import TensorShape, as_plain_shape
+from graphvm.graph.conversion import apply, convert_to_tensor, op_scope
+from graphvm.graph.graph import Operation, Tensor
+from graphvm.graph.source import here
+from graphvm.graph.tensor_shape import TensorShape, as_plain_shape
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.shapes import is_known, shape_text

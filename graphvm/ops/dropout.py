@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Tensor
+from graphvm.graph.source import here
+from graphvm.graph.tensor_shape import TensorShape
 from graphvm.ops.array import constant, shape, where_v2
 from graphvm.ops.math import greater_equal
 from graphvm.ops.random import get_seed, random_uniform
-from graphvm.source import here
-from graphvm.tensor_shape import TensorShape
 from graphvm_runtime.errors import GraphError
 
 __all__ = ["dropout"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Tensor
 from graphvm.ops.array import (
     concat,
     gather,

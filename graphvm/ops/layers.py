@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from graphvm.conversion import TensorLike, apply, convert_to_tensor, op_scope, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import TensorLike, apply, convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Tensor
+from graphvm.graph.source import here
 from graphvm.ops.array import where, zeros_like
 from graphvm.ops.math import add, exp, greater_equal, log1p, matmul, negative
-from graphvm.source import here
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import ShapeError

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Tensor
 
 __all__ = [
     "cholesky",

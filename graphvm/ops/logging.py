@@ -9,8 +9,8 @@ from typing import Any
 
 from graphvm import logging as messages
 from graphvm import nest
-from graphvm.conversion import TensorLike, apply, convert_to_tensor, op_scope, output
-from graphvm.graph import Operation, Tensor
+from graphvm.graph.conversion import TensorLike, apply, convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Operation, Tensor
 from graphvm.ops.string import string_format
 from graphvm_runtime.dtypes import string
 from graphvm_runtime.errors import GraphError

@@ -5,8 +5,9 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Tensor
+from graphvm.graph.source import here
 from graphvm.ops.activations import (
     crelu,
     elu,
@@ -36,7 +37,6 @@ from graphvm.ops.layers import (
 )
 from graphvm.ops.math import cast, equal, range, sigmoid, tanh
 from graphvm.ops.pool import avg_pool, avg_pool2d, max_pool, max_pool2d
-from graphvm.source import here
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError, ShapeError
 from graphvm_runtime.shapes import is_compatible, normalized_axis, shape_text

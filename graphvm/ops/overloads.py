@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphvm.conversion import apply
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import apply
+from graphvm.graph.graph import Tensor
 from graphvm.ops import math
 from graphvm.ops.array import subscript
 from graphvm.ops.math.binary import is_text

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphvm.conversion import TensorLike, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import TensorLike, output
+from graphvm.graph.graph import Tensor
+from graphvm.graph.source import here
 from graphvm.ops.arguments import either
 from graphvm.ops.windows import four, layout_of, padding_attrs
-from graphvm.source import here
 from graphvm_runtime.errors import UnimplementedError
 
 __all__ = ["avg_pool", "avg_pool2d", "max_pool", "max_pool2d"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import zlib
 from typing import Any, Literal
 
-from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
-from graphvm.graph import Graph, Tensor, get_default_graph
+from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Graph, Tensor, get_default_graph
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError

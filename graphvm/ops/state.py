@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphvm.conversion import TensorLike, apply, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import TensorLike, apply, output
+from graphvm.graph.graph import Tensor
 
 __all__ = ["assign", "assign_add", "assign_sub", "count_up_to", "is_variable_initialized"]
 

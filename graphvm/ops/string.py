@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphvm.conversion import TensorLike, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import TensorLike, output
+from graphvm.graph.graph import Tensor
 
 __all__ = ["as_string", "string_format", "string_join"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphvm.conversion import convert_to_tensor, op_scope, output
-from graphvm.graph import Graph, Operation, Tensor
+from graphvm.graph.conversion import convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Graph, Operation, Tensor
+from graphvm.graph.source import here
+from graphvm.graph.tensor_shape import TensorShape, as_shape
 from graphvm.ops.array_elements import Elements, ListElements, ResourceElements
-from graphvm.source import here
-from graphvm.tensor_shape import TensorShape, as_shape
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError

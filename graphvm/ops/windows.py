@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphvm.source import here
+from graphvm.graph.source import here
 from graphvm_runtime.errors import GraphError
 
 __all__ = ["ONES", "four", "layout_of", "padding_attrs"]

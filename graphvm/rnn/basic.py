@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphvm.initializers import Constant, Zeros
 from graphvm.ops.array import concat, split
 from graphvm.ops.math import matmul
 from graphvm.ops.nn import bias_add, sigmoid, tanh
 from graphvm.rnn.cell import RNNCell, activation_of, width_of
+from graphvm.variables.initializers import Constant, Zeros
 
 
 class BasicRNNCell(RNNCell):

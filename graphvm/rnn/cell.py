@@ -8,16 +8,16 @@ from contextlib import ExitStack
 from typing import Any
 
 from graphvm import nest
-from graphvm.conversion import convert_to_tensor
-from graphvm.graph import Graph, Tensor, get_default_graph
+from graphvm.graph.conversion import convert_to_tensor
+from graphvm.graph.graph import Graph, Tensor, get_default_graph
+from graphvm.graph.scopes import name_scope
+from graphvm.graph.source import here
+from graphvm.graph.tensor_shape import TensorShape
 from graphvm.ops import math, nn
 from graphvm.ops.array import shape
 from graphvm.rnn.sizes import zeros_of
-from graphvm.scopes import name_scope
-from graphvm.source import here
-from graphvm.tensor_shape import TensorShape
-from graphvm.variable_scopes import VariableScope, get_variable, variable_scope
-from graphvm.variables import Variable
+from graphvm.variables.variable import Variable
+from graphvm.variables.variable_scope import VariableScope, get_variable, variable_scope
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError
 

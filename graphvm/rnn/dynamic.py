@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from graphvm import nest
-from graphvm.conversion import convert_to_tensor
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import convert_to_tensor
+from graphvm.graph.graph import Tensor
+from graphvm.graph.scopes import name_scope
+from graphvm.graph.source import here
+from graphvm.graph.tensor_shape import TensorShape
 from graphvm.ops.array import constant, reverse, reverse_sequence, shape
 from graphvm.ops.control_flow import while_loop
 from graphvm.ops.math import less, maximum, minimum
@@ -14,10 +17,7 @@ from graphvm.ops.tensor_array import TensorArray
 from graphvm.rnn.cell import like_a_cell
 from graphvm.rnn.sizes import batch_of, common_type, static_size, zero_batch
 from graphvm.rnn.steps import Lengths, swapped
-from graphvm.scopes import name_scope
-from graphvm.source import here
-from graphvm.tensor_shape import TensorShape
-from graphvm.variable_scopes import variable_scope
+from graphvm.variables.variable_scope import variable_scope
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError, ShapeError
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from graphvm.initializers import Zeros
 from graphvm.ops.array import concat, split
 from graphvm.ops.math import matmul, maximum, minimum
 from graphvm.ops.nn import bias_add, sigmoid, tanh
 from graphvm.rnn.cell import RNNCell, activation_of, whole, width_of
+from graphvm.variables.initializers import Zeros
 from graphvm_runtime.errors import DTypeError
 
 

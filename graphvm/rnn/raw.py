@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from graphvm import nest
-from graphvm.conversion import convert_to_tensor
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import convert_to_tensor
+from graphvm.graph.graph import Tensor
 from graphvm.ops.array import constant, shape
 from graphvm.ops.control_flow import while_loop
 from graphvm.ops.math import logical_not, logical_or, reduce_all
@@ -15,7 +15,7 @@ from graphvm.ops.tensor_array import TensorArray
 from graphvm.rnn.cell import like_a_cell
 from graphvm.rnn.sizes import batch_of, static_batch, static_size, zero_batch
 from graphvm.rnn.steps import through
-from graphvm.variable_scopes import variable_scope
+from graphvm.variables.variable_scope import variable_scope
 from graphvm_runtime import dtypes
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from graphvm import nest
-from graphvm.conversion import convert_to_tensor, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import convert_to_tensor, output
+from graphvm.graph.graph import Tensor
+from graphvm.graph.tensor_shape import Dimension, TensorShape, as_shape
 from graphvm.ops.array import concat, constant, fill, shape
-from graphvm.tensor_shape import Dimension, TensorShape, as_shape
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType, as_dtype
 

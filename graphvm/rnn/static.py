@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphvm import nest
-from graphvm.conversion import convert_to_tensor
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import convert_to_tensor
+from graphvm.graph.graph import Tensor
+from graphvm.graph.scopes import control_dependencies
+from graphvm.graph.source import here
 from graphvm.ops.array import concat, identity, reverse_sequence, stack, unstack
 from graphvm.rnn.cell import like_a_cell
 from graphvm.rnn.dynamic import first_state
 from graphvm.rnn.sizes import batch_of, common_type, zero_batch
 from graphvm.rnn.steps import Lengths
-from graphvm.scopes import control_dependencies
-from graphvm.source import here
-from graphvm.variable_scopes import variable_scope
+from graphvm.variables.variable_scope import variable_scope
 from graphvm_runtime.errors import ShapeError
 
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphvm import nest
-from graphvm.conversion import convert_to_tensor
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import convert_to_tensor
+from graphvm.graph.graph import Tensor
+from graphvm.graph.scopes import control_dependencies
+from graphvm.graph.source import here
 from graphvm.ops import math
 from graphvm.ops.array import concat, identity, rank, shape, stack, transpose, where
 from graphvm.ops.control_flow import cond
@@ -15,8 +17,6 @@ from graphvm.ops.logging import Assert
 from graphvm.ops.math import cast, equal, greater_equal, reduce_all, reduce_max, reduce_min
 from graphvm.ops.tensor_array import TensorArray
 from graphvm.rnn.sizes import static_batch
-from graphvm.scopes import control_dependencies
-from graphvm.source import here
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import ShapeError
 

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphvm import nest
-from graphvm.conversion import convert_to_tensor, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import convert_to_tensor, output
+from graphvm.graph.graph import Tensor
+from graphvm.graph.scopes import device, name_scope
+from graphvm.graph.source import here
 from graphvm.ops import random
 from graphvm.ops.array import concat, split
 from graphvm.ops.dropout import dropout
@@ -18,9 +20,7 @@ from graphvm.ops.tensor_array import TensorArray
 from graphvm.rnn.cell import RNNCell, like_a_cell
 from graphvm.rnn.lstm import LSTMStateTuple
 from graphvm.rnn.sizes import static_size
-from graphvm.scopes import device, name_scope
-from graphvm.source import here
-from graphvm.variable_scopes import variable_scope
+from graphvm.variables.variable_scope import variable_scope
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.rules.nodes import add, constant, mul, neg, node, select, zeros_like
 from graphvm.rules.registry import Elementwise, Rule, Site
 

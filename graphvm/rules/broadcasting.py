@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.rules.nodes import integers, node, reshape, shape_of, total
 from graphvm.rules.site import Site
 from graphvm_runtime.shapes import Shape, is_known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.rules.nodes import node, shape_of
 from graphvm.rules.registry import Bilinear, Rule, Site
 

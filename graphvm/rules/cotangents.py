@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias, TypeGuard
 
-from graphvm.graph import Tensor
-from graphvm.indexed_slices import IndexedSlices, joined
+from graphvm.graph.graph import Tensor
+from graphvm.graph.indexed_slices import IndexedSlices, joined
 from graphvm.rules.list_elements import OneElement, summed
 from graphvm.rules.nodes import node, shape_held
 from graphvm_runtime.shapes import is_known

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.registry import Both, Linear, NotDifferentiable, Rule, Site, Tangents, Transform
 from graphvm_runtime.errors import RuleError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.rules.cotangents import Cotangents, dense
 from graphvm.rules.nodes import add, conj, integers, mul, node, reshape, shape_of, total
 from graphvm.rules.registry import Both, Rule, Site, Tangents, Transform, again

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm.graph import Tensor
-from graphvm.indexed_slices import IndexedSlices
+from graphvm.graph.graph import Tensor
+from graphvm.graph.indexed_slices import IndexedSlices
 from graphvm.rules.cotangents import (
     Cotangent,
     Cotangents,

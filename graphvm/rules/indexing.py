@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm.graph import Tensor
-from graphvm.indexed_slices import IndexedSlices
+from graphvm.graph.graph import Tensor
+from graphvm.graph.indexed_slices import IndexedSlices
 from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.nodes import cast, integers, item, mul, node, reshape, shape_of
 from graphvm.rules.registry import Linear, NotDifferentiable, Reverse, Rule, Site

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.list_elements import OneElement, zero_cotangent
 from graphvm.rules.nodes import cast, integers, known_value, node, shape_of, zeros_like

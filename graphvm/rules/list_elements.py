@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.rules.nodes import integers, node, shape_of, zeros_like
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType

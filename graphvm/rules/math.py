@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.rules.broadcasting import broadcast_like, reduced_like
 from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.nodes import cast, conj, constant, mul, neg, node, select, sub, zeros_like

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphvm.conversion import constant_node
-from graphvm.graph import Operation, Tensor, get_default_graph
+from graphvm.graph.conversion import constant_node
+from graphvm.graph.graph import Operation, Tensor, get_default_graph
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType
 from graphvm_runtime.shapes import TensorType, is_known

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from graphvm.conversion import constant_node
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import constant_node
+from graphvm.graph.graph import Tensor
 from graphvm.rules.cotangents import Cotangents, dense
 from graphvm.rules.nodes import integers, node, select, shape_of, zeros_like
 from graphvm.rules.registry import Both, Linear, Rule, Site, Tangents, Transform

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.rules.broadcasting import reduced_like
 from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.nodes import integers, item, node, reshape, select, shape_of, total, zeros_like

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeAlias
 
-from graphvm.graph import Graph, Operation, Tensor
-from graphvm.indexed_slices import IndexedSlices
+from graphvm.graph.graph import Graph, Operation, Tensor
+from graphvm.graph.indexed_slices import IndexedSlices
 from graphvm.rules.broadcasting import broadcast_like, reduced_like
 from graphvm.rules.cotangents import Cotangent, Cotangents, dense, shown
 from graphvm.rules.nodes import add, conj, constant, mul, node, zeros_like

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.nodes import add, constant, integers, mul, node, sub, total, zeros_like
 from graphvm.rules.registry import Reverse, Rule, Site, Tangents, Transform

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from graphvm.graph import Tensor
-from graphvm.indexed_slices import IndexedSlices
+from graphvm.graph.graph import Tensor
+from graphvm.graph.indexed_slices import IndexedSlices
 from graphvm.rules.cotangents import Cotangent, arrived, has_rows
 from graphvm.rules.nodes import cast, constant, integers, node, zeros
 from graphvm.rules.registry import Body

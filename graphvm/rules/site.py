@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.shapes import TensorType
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.rules.cotangents import Cotangents
 from graphvm.rules.nodes import node, zeros_like
 from graphvm.rules.registry import Linear, Rule, Site

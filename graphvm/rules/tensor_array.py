@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.rules.cotangents import Cotangents, dense
 from graphvm.rules.nodes import node
 from graphvm.rules.registry import Both, NotDifferentiable, Rule, Site, Tangents, Transform

@@ -14,7 +14,7 @@ from typing import Any
 from google.protobuf import text_format
 from google.protobuf.any_pb2 import Any as AnyMessage
 
-from graphvm.graph import Operation, Tensor, get_default_graph
+from graphvm.graph.graph import Operation, Tensor, get_default_graph
 from graphvm.saved_model.constants import (
     ASSETS_DIRECTORY,
     ASSETS_KEY,
@@ -29,7 +29,7 @@ from graphvm.saved_model.defaults import strip_defaults
 from graphvm.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from graphvm.saved_model.signature_def_utils import predict_signature_def
 from graphvm.saved_model.tag_constants import SERVING
-from graphvm.session import Session
+from graphvm.session.session import Session
 from graphvm.train import Saver
 from graphvm_runtime.errors import GraphError, NotFoundError, clipped
 from graphvm_runtime.protos.meta_graph_pb2 import AssetFileDef, SignatureDef, TensorInfo

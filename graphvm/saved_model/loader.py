@@ -12,7 +12,7 @@ from typing import Any
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
-from graphvm.graph import Operation
+from graphvm.graph.graph import Operation
 from graphvm.saved_model.constants import (
     ASSETS_DIRECTORY,
     ASSETS_KEY,
@@ -23,7 +23,7 @@ from graphvm.saved_model.constants import (
     VARIABLES_DIRECTORY,
     VARIABLES_FILENAME,
 )
-from graphvm.session import Session
+from graphvm.session.session import Session
 from graphvm.train import Saver, import_meta_graph
 from graphvm_runtime.errors import clipped
 from graphvm_runtime.protos.meta_graph_pb2 import AssetFileDef, MetaGraphDef

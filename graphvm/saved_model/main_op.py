@@ -5,11 +5,11 @@ Source: `tf.compat.v1.saved_model.main_op`.
 
 from __future__ import annotations
 
-from graphvm.collections import GraphKeys
-from graphvm.graph import Operation, get_default_graph
+from graphvm.graph.collections import GraphKeys
+from graphvm.graph.graph import Operation, get_default_graph
+from graphvm.graph.scopes import control_dependencies, get_collection
 from graphvm.ops.control_flow import group
-from graphvm.scopes import control_dependencies, get_collection
-from graphvm.variable_collections import global_variables_initializer, local_variables_initializer
+from graphvm.variables.collections import global_variables_initializer, local_variables_initializer
 
 __all__ = ["main_op", "main_op_with_restore"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphvm.conversion import convert_to_tensor
+from graphvm.graph.conversion import convert_to_tensor
 from graphvm.saved_model import signature_constants as names
 from graphvm.saved_model.utils import build_tensor_info
 from graphvm_runtime import dtypes

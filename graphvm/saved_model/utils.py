@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphvm.graph import Graph, Tensor, get_default_graph
+from graphvm.graph.graph import Graph, Tensor, get_default_graph
 from graphvm_runtime.errors import GraphError, clipped
 from graphvm_runtime.protos.meta_graph_pb2 import TensorInfo
 

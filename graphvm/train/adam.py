@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphvm.conversion import apply, convert_to_tensor
-from graphvm.graph import Operation, Tensor, get_default_graph
+from graphvm.graph.conversion import apply, convert_to_tensor
+from graphvm.graph.graph import Operation, Tensor, get_default_graph
 from graphvm.ops.control_flow import group
 from graphvm.ops.math import cast, sqrt, square
 from graphvm.train.optimizer import Optimizer
-from graphvm.variables import Variable
+from graphvm.variables.variable import Variable
 
 __all__ = ["AdamOptimizer"]
 

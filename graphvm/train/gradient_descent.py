@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphvm.conversion import apply, convert_to_tensor
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import apply, convert_to_tensor
+from graphvm.graph.graph import Tensor
 from graphvm.ops.math import cast
 from graphvm.train.optimizer import Optimizer
 

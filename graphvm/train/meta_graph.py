@@ -10,7 +10,7 @@ from google.protobuf import text_format
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.message import Message
 
-from graphvm.graph import Graph, Operation, Tensor, get_default_graph
+from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.protos.meta_graph_pb2 import CollectionDef, MetaGraphDef

@@ -8,12 +8,12 @@ from typing import Any
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
-from graphvm.collections import GraphKeys
-from graphvm.graph import Graph, get_default_graph
-from graphvm.importer import import_graph_def
+from graphvm.graph.collections import GraphKeys
+from graphvm.graph.graph import Graph, get_default_graph
+from graphvm.graphdef.importer import import_graph_def
 from graphvm.train.saver import Saver
-from graphvm.variable_collections import global_variables
-from graphvm.variables import Variable
+from graphvm.variables.collections import global_variables
+from graphvm.variables.variable import Variable
 from graphvm_runtime.errors import DataLossError, NotFoundError
 from graphvm_runtime.protos.meta_graph_pb2 import CollectionDef, MetaGraphDef
 from graphvm_runtime.protos.variable_pb2 import VariableDef

@@ -6,20 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from graphvm.collections import GraphKeys
-from graphvm.conversion import apply, convert_to_tensor
-from graphvm.graph import Graph, Operation, Tensor, get_default_graph
-from graphvm.indexed_slices import IndexedSlices
+from graphvm.graph.collections import GraphKeys
+from graphvm.graph.conversion import apply, convert_to_tensor
+from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
+from graphvm.graph.indexed_slices import IndexedSlices
+from graphvm.graph.scopes import init_scope, name_scope
+from graphvm.graph.source import here
 from graphvm.ops.array import shape, zeros
 from graphvm.ops.control_flow import group
 from graphvm.ops.control_flow import tuple as gated
 from graphvm.ops.state import assign_add
-from graphvm.scopes import init_scope, name_scope
-from graphvm.source import here
 from graphvm.transforms import gradients
-from graphvm.variable_collections import trainable_variables
-from graphvm.variable_scopes import variable_scope
-from graphvm.variables import RefVariable, Variable
+from graphvm.variables.collections import trainable_variables
+from graphvm.variables.variable import RefVariable, Variable
+from graphvm.variables.variable_scope import variable_scope
 from graphvm_runtime.errors import DTypeError, GraphError, clipped
 
 __all__ = ["Optimizer"]

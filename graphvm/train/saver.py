@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphvm.conversion import apply, constant_node, output
-from graphvm.graph import Operation, Tensor, get_default_graph
+from graphvm.graph.conversion import apply, constant_node, output
+from graphvm.graph.graph import Operation, Tensor, get_default_graph
 from graphvm.ops.array import placeholder_with_default, reshape
 from graphvm.ops.control_flow import group
 from graphvm.ops.state import assign
-from graphvm.session import Session
+from graphvm.session.session import Session
 from graphvm.train.checkpoints import remove_checkpoint, update_checkpoint_state
 from graphvm.train.meta_graph import export_meta_graph
 from graphvm.train.steps import global_step as step_number
-from graphvm.variable_collections import global_variables
-from graphvm.variables import RefVariable, Variable
+from graphvm.variables.collections import global_variables
+from graphvm.variables.variable import RefVariable, Variable
 from graphvm_runtime import dtypes
 from graphvm_runtime.checkpoint import checkpoint_exists
 from graphvm_runtime.errors import GraphError, InvalidArgumentError, clipped

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphvm.collections import GraphKeys
-from graphvm.graph import Graph, get_default_graph
-from graphvm.initializers import Zeros
-from graphvm.variable_scopes import get_variable
+from graphvm.graph.collections import GraphKeys
+from graphvm.graph.graph import Graph, get_default_graph
+from graphvm.variables.initializers import Zeros
+from graphvm.variables.variable_scope import get_variable
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError, NameNotFoundError
 

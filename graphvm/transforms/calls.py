@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from graphvm.function import FuncGraph
-from graphvm.graph import Graph, Tensor
+from graphvm.functions.function import FuncGraph
+from graphvm.graph.graph import Graph, Tensor
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.calls import COUNTED, SYMBOLIC, as_calls, call_op, symbolic_call
 from graphvm_runtime.ir.graph import GRADIENT, Function, Node

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
-from graphvm.conversion import convert_to_tensor
-from graphvm.graph import Tensor, get_default_graph
+from graphvm.graph.conversion import convert_to_tensor
+from graphvm.graph.graph import Tensor, get_default_graph
 from graphvm.rules import RULES
 from graphvm.rules.registry import NotDifferentiable as NotDifferentiableRule
 from graphvm.rules.registry import Registered

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
-from graphvm.graph import Graph, Tensor
-from graphvm.indexed_slices import IndexedSlices
+from graphvm.graph.graph import Graph, Tensor
+from graphvm.graph.indexed_slices import IndexedSlices
+from graphvm.graph.source import ended_in_ours
 from graphvm.rules import RULES
 from graphvm.rules.cotangents import Cotangent, Cotangents, aggregated, dense
 from graphvm.rules.list_elements import OneElement
 from graphvm.rules.nodes import add, zeros_like
 from graphvm.rules.registry import NotDifferentiable, Site, Tangents
-from graphvm.source import ended_in_ours
 from graphvm.transforms.regions import DerivedRegion
 from graphvm.transforms.scopes import (
     BodyScope,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphvm.conversion import convert_to_tensor
-from graphvm.graph import Graph, Tensor
+from graphvm.graph.conversion import convert_to_tensor
+from graphvm.graph.graph import Graph, Tensor
 from graphvm.transforms.arguments import listed, some, tensors_of, values_of
 from graphvm.transforms.derivation import Derivation
 from graphvm.transforms.reverse import between

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
-from graphvm.function import FuncGraph
-from graphvm.graph import Tensor
+from graphvm.functions.function import FuncGraph
+from graphvm.graph.graph import Tensor
 from graphvm.rules.nodes import integers, node
 from graphvm.transforms.scopes import BodyScope, Scope, Walk
 from graphvm_runtime import dtypes

@@ -7,9 +7,9 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
-from graphvm.conversion import convert_to_tensor
-from graphvm.graph import Graph, Tensor
-from graphvm.indexed_slices import IndexedSlices
+from graphvm.graph.conversion import convert_to_tensor
+from graphvm.graph.graph import Graph, Tensor
+from graphvm.graph.indexed_slices import IndexedSlices
 from graphvm.rules.cotangents import Cotangent, aggregated, dense, shown
 from graphvm.rules.nodes import constant, node, shape_of, zeros_like
 from graphvm.transforms.arguments import listed, some, tensors_of, values_of

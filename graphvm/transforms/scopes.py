@@ -17,8 +17,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, overload
 
-from graphvm.function import FuncGraph
-from graphvm.graph import Graph, Operation, Tensor, get_default_graph
+from graphvm.functions.function import FuncGraph
+from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.bodies import body_ref, passes_through

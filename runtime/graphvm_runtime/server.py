@@ -46,8 +46,8 @@ from graphvm_runtime.protos.worker_pb2 import (
     Packet,
     Reply,
 )  # fmt: skip
-from graphvm_runtime.resources import ResourceManager
 from graphvm_runtime.trace import Trace
+from graphvm_runtime.values.resources import ResourceManager
 
 _STREAMS = 512  # open at a time
 

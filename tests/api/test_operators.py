@@ -167,7 +167,7 @@ def test_plus_joins_strings() -> None:
 
 
 def test_tensors_have_all_operators_before_the_first_is_used() -> None:
-    from graphvm import tensor
+    from graphvm.graph import tensor
     from graphvm.ops import overloads
 
     assert sorted(f"__{name}__" for name in tensor._OPERATORS.split()) == sorted(

@@ -25,8 +25,8 @@ from graphvm_runtime.cluster.worker import LocalWorker, Loopback
 from graphvm_runtime.engine.master import MasterSession
 from graphvm_runtime.protos.worker_pb2 import GetStatusRequest, GetStatusResponse
 from graphvm_runtime.protos.worker_pb2_grpc import WorkerServiceStub
-from graphvm_runtime.resources import ResourceManager
 from graphvm_runtime.server import Server, addresses_of
+from graphvm_runtime.values.resources import ResourceManager
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("loopback", "servers", pytest.param("processes", marks=pytest.mark.cluster))

@@ -30,8 +30,8 @@ from graphvm_runtime.errors import (
     UnavailableError,
 )
 from graphvm_runtime.protos.worker_pb2 import Hello, Packet
-from graphvm_runtime.resources import ResourceManager
 from graphvm_runtime.server import Keys, Safety, Server, addresses_of, is_local
+from graphvm_runtime.values.resources import ResourceManager
 from tests.cluster.conftest import ProcessesCluster, free_ports
 
 TASK = "/job:worker/replica:0/task:0"

@@ -27,7 +27,7 @@ from graphvm_runtime.ir.text import parse_graph
 from graphvm_runtime.ir.verify import verify
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.protos.meta_graph_pb2 import MetaGraphDef
-from graphvm_runtime.resources import ResourceManager, Step
+from graphvm_runtime.values.resources import ResourceManager, Step
 from graphvm_runtime.vm.executable import Mode, executable_of
 
 FOLDER = Path(__file__).parent.parent / "data" / "goldens"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphvm as tf
-from graphvm.function import FuncGraph
+from graphvm.functions.function import FuncGraph
 from graphvm_runtime.ops.registry import FuncRef
 
 F64 = tf.float64

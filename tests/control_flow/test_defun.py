@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphvm as tf
-import graphvm.defun as function
+import graphvm.functions.defun as function
 from graphvm.rules import RULES
 
 F = tf.float32

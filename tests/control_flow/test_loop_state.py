@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphvm as tf
-from graphvm.function import FuncGraph
+from graphvm.functions.function import FuncGraph
 from graphvm_runtime import config
 from graphvm_runtime.ops.registry import FuncRef
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import graphvm.ops.overloads  # noqa: F401 (operators of Tensor)
-from graphvm.conversion import output
-from graphvm.graph import Graph, Tensor
-from graphvm.indexed_slices import IndexedSlices
+from graphvm.graph.conversion import output
+from graphvm.graph.graph import Graph, Tensor
+from graphvm.graph.indexed_slices import IndexedSlices
 from graphvm.transforms import gradients, jvp
 from graphvm_runtime import dtypes
 from tests.derivatives.evaluate import Machine
@@ -21,7 +21,7 @@ Program = Callable[..., Any]
 
 def placeholder(array: Array, name: str, known: bool = True) -> Tensor:
     """A placeholder for an array, of its shape or of any."""
-    from graphvm.graph import get_default_graph
+    from graphvm.graph.graph import get_default_graph
 
     attrs = {
         "dtype": dtypes.from_numpy(np.asarray(array).dtype),

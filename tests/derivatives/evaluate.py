@@ -12,7 +12,7 @@ from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, endpoint, 
 from graphvm_runtime.ir.materialise import materialise
 from graphvm_runtime.kernels.registry import made
 from graphvm_runtime.ops.functional import BRANCHES, CALLS, CASES, LOOPS
-from graphvm_runtime.resources import ResourceManager, Step
+from graphvm_runtime.values.resources import ResourceManager, Step
 
 
 class Machine:

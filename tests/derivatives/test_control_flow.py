@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphvm.function import FuncGraph
-from graphvm.graph import Graph, get_default_graph
+from graphvm.functions.function import FuncGraph
+from graphvm.graph.graph import Graph, get_default_graph
 from graphvm.ops.array import constant, placeholder
 from graphvm.ops.control_flow import cond, switch_case, while_loop
 from graphvm.ops.math import cast, cos, exp, reduce_sum, sin, tanh

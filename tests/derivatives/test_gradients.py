@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graphvm as tf
-from graphvm.indexed_slices import IndexedSlices
+from graphvm.graph.indexed_slices import IndexedSlices
 from graphvm.transforms import (
     NotDifferentiable,
     RegisterGradient,
@@ -330,7 +330,7 @@ def test_edges_are_those_of_tensorflow() -> None:
 
 def test_lists() -> None:
     """Lists as loops of files have them: pushed, popped, set and read."""
-    from graphvm.conversion import apply, output
+    from graphvm.graph.conversion import apply, output
 
     def program(x: Any, y: Any) -> Any:
         kind = {"element_dtype": tf.float64}

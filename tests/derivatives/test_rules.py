@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphvm.conversion import apply, output
+from graphvm.graph.conversion import apply, output
 from graphvm.ops.array import stop_gradient
 from graphvm.rules import RULES
 from graphvm.rules.registry import NotDifferentiable

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import graphvm as tf
-from graphvm import conversion
-from graphvm.stacks import UniqueNames
+from graphvm.graph import conversion
+from graphvm.graph.scope_stack import UniqueNames
 from graphvm_runtime.errors import GraphvmError
 from graphvm_runtime.ir.attrs import write_attr
 from graphvm_runtime.ir.tensor_proto import encode
@@ -215,7 +215,7 @@ def test_a_rule_may_ask_for_one_value_because_of_another() -> None:
     text = """
 import numpy as np
 import graphvm as tf
-from graphvm.conversion import output
+from graphvm.graph.conversion import output
 from graphvm_runtime import register
 
 register.op("Which", "which: int32, a: int32, b: int32 -> out: float32",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graphvm as tf
-from graphvm.function import FuncGraph, body_of
+from graphvm.functions.function import FuncGraph, body_of
 from graphvm_runtime.errors import FinalizedError, GraphError
 from graphvm_runtime.ir.verify import verify
 from graphvm_runtime.ops.registry import FuncRef

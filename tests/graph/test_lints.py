@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import graphvm as tf
-from graphvm.lints import LintWarning
+from graphvm.graph.lints import LintWarning
 from graphvm_runtime import config
 from graphvm_runtime.__main__ import main
 

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import numpy as np
 
 import graphvm as tf
-from graphvm.function import FuncGraph
+from graphvm.functions.function import FuncGraph
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.ops.registry import FuncRef

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graphvm as tf
-from graphvm.function import FuncGraph
+from graphvm.functions.function import FuncGraph
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Graph
 from graphvm_runtime.ir.write import write_graph, write_op_def

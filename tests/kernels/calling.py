@@ -9,8 +9,8 @@ from graphvm_runtime.ir.graph import Endpoint, Node
 from graphvm_runtime.ir.infer import infer
 from graphvm_runtime.kernels import made
 from graphvm_runtime.ops import lookup
-from graphvm_runtime.resources import ResourceManager, Step
 from graphvm_runtime.shapes import TensorType
+from graphvm_runtime.values.resources import ResourceManager, Step
 
 
 class Bench:

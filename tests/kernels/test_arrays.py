@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphvm_runtime.arrays import TensorArray
 from graphvm_runtime.dtypes import float32, int32, string
 from graphvm_runtime.errors import InvalidArgumentError, ShapeError
 from graphvm_runtime.kernels import made
+from graphvm_runtime.values.tensor_array import TensorArray
 from tests.kernels.calling import Bench
 
 FLOW = np.float32(0)

@@ -14,7 +14,7 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import float32, int32, string, variant
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.kernels import made
-from graphvm_runtime.lists import TensorList
+from graphvm_runtime.values.tensor_list import TensorList
 from tests.kernels.calling import Bench
 
 ANY, SCALAR = np.int32(-1), np.zeros(0, np.int32)

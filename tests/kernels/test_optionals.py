@@ -10,7 +10,7 @@ import pytest
 import graphvm as tf
 from graphvm_runtime.dtypes import float32, int32, string
 from graphvm_runtime.errors import InvalidArgumentError
-from graphvm_runtime.optionals import Optional
+from graphvm_runtime.values.optional import Optional
 from tests.kernels.calling import Bench
 
 KINDS: dict[str, Any] = {"output_types": (float32, string), "output_shapes": ((2,), None)}

@@ -15,7 +15,7 @@ from graphvm_runtime.errors import (
     OutOfRangeError,
 )
 from graphvm_runtime.kernels import made
-from graphvm_runtime.resources import Queue
+from graphvm_runtime.values.resources import Queue
 from tests.kernels.calling import Bench
 
 F32, I32 = dtypes.float32, dtypes.int32

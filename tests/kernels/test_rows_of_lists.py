@@ -10,7 +10,7 @@ import pytest
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import float32, int32, string
 from graphvm_runtime.errors import DTypeError, GraphvmError, InvalidArgumentError, ShapeError
-from graphvm_runtime.lists import TensorList
+from graphvm_runtime.values.tensor_list import TensorList
 from tests.kernels.calling import Bench
 
 ANY, SCALAR = np.int32(-1), np.zeros(0, np.int32)

@@ -16,7 +16,7 @@ from graphvm_runtime.errors import (
     OutOfRangeError,
 )
 from graphvm_runtime.kernels import made
-from graphvm_runtime.resources import Variable
+from graphvm_runtime.values.resources import Variable
 from tests.kernels.calling import Bench
 
 

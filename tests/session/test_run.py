@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import graphvm as tf
-from graphvm.timeline import Timeline
+from graphvm.session.timeline import Timeline
 from graphvm_runtime import config
 
 

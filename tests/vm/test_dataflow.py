@@ -14,8 +14,8 @@ from graphvm_runtime.errors import (
     OpError,
 )
 from graphvm_runtime.ir.graph import Graph, endpoint, reachable
-from graphvm_runtime.resources import Queue, ResourceManager, Step, Variable
 from graphvm_runtime.shapes import TensorType
+from graphvm_runtime.values.resources import Queue, ResourceManager, Step, Variable
 from graphvm_runtime.vm.dataflow import Dataflow
 from tests.control_flow.cases import graph_of
 

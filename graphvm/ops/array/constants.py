@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from graphvm.conversion import (
+from graphvm.graph.conversion import (
     TensorLike,
     constant_node,
     convert_to_tensor,
     op_scope,
     output,
 )
-from graphvm.graph import Tensor
-from graphvm.literals import array_of
+from graphvm.graph.graph import Tensor
+from graphvm.graph.literals import array_of
+from graphvm.graph.source import here
+from graphvm.graph.tensor_shape import Dimension, TensorShape, as_plain_shape
 from graphvm.ops.array.shaping import shape_of
-from graphvm.source import here
-from graphvm.tensor_shape import Dimension, TensorShape, as_plain_shape
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType, as_dtype
 from graphvm_runtime.errors import DTypeError, ShapeError, clipped

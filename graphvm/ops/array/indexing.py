@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from graphvm.conversion import TensorLike, convert_to_tensor, op_scope, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Tensor
+from graphvm.graph.source import here
 from graphvm.ops.array.constants import zeros
 from graphvm.ops.array.joining import concat, where
 from graphvm.ops.array.shaping import expand_dims, reshape, shape, squeeze
 from graphvm.ops.array.slicing import gather, subscript
-from graphvm.source import here
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import DTypeError, ShapeError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphvm.conversion import (
+from graphvm.graph.conversion import (
     TensorLike,
     apply,
     constant_node,
@@ -15,9 +15,9 @@ from graphvm.conversion import (
     output,
     packed,
 )
-from graphvm.graph import Tensor
-from graphvm.literals import array_of
-from graphvm.source import here
+from graphvm.graph.graph import Tensor
+from graphvm.graph.literals import array_of
+from graphvm.graph.source import here
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.shapes import normalized_axis

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from graphvm.conversion import (
+from graphvm.graph.conversion import (
     TensorLike,
     constant_node,
     convert_to_tensor,
     op_scope,
     output,
 )
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.ops.arguments import either
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphvm.conversion import (
+from graphvm.graph.conversion import (
     TensorLike,
     constant_node,
     convert_to_tensor,
@@ -15,10 +15,10 @@ from graphvm.conversion import (
     output,
     packed,
 )
-from graphvm.graph import Tensor, get_default_graph
+from graphvm.graph.graph import Tensor, get_default_graph
+from graphvm.graph.source import here
+from graphvm.graph.tensor_shape import Dimension
 from graphvm.ops.array.constants import ones_like
-from graphvm.source import here
-from graphvm.tensor_shape import Dimension
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import DTypeError, ShapeError, clipped

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphvm.conversion import TensorLike, apply, convert_to_tensor, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import TensorLike, apply, convert_to_tensor, output
+from graphvm.graph.graph import Tensor
+from graphvm.graph.tensor_shape import Dimension
 from graphvm.ops.arguments import either
-from graphvm.tensor_shape import Dimension
 
 __all__ = ["reverse_sequence", "split"]
 

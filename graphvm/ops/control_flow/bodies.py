@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from graphvm import nest
-from graphvm.conversion import convert_to_tensor, output
-from graphvm.function import FuncGraph
-from graphvm.graph import Operation, Tensor, get_default_graph
+from graphvm.functions.function import FuncGraph
+from graphvm.graph.conversion import convert_to_tensor, output
+from graphvm.graph.graph import Operation, Tensor, get_default_graph
+from graphvm.graph.source import here
 from graphvm.ops.tensor_array import TensorArray
-from graphvm.source import here
 from graphvm_runtime.errors import DTypeError, ShapeError
 from graphvm_runtime.shapes import shape_text
 

@@ -7,9 +7,11 @@ from functools import partial, reduce
 from typing import Any
 
 from graphvm import nest
-from graphvm.conversion import apply, convert_to_tensor, op_scope, output
-from graphvm.function import FuncGraph
-from graphvm.graph import Operation, Tensor, get_default_graph
+from graphvm.functions.function import FuncGraph
+from graphvm.graph.conversion import apply, convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Operation, Tensor, get_default_graph
+from graphvm.graph.scopes import control_dependencies
+from graphvm.graph.source import here
 from graphvm.ops.arguments import either
 from graphvm.ops.control_flow.bodies import (
     aligned,
@@ -24,8 +26,6 @@ from graphvm.ops.control_flow.bodies import (
     scalar_of,
 )
 from graphvm.ops.tensor_array import TensorArray
-from graphvm.scopes import control_dependencies
-from graphvm.source import here
 from graphvm_runtime.dtypes import bool_, int32
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError, clipped
 from graphvm_runtime.ops.registry import AttrValue, FuncRef

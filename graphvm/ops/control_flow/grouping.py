@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphvm import nest
-from graphvm.conversion import apply, convert_to_tensor, op_scope, output
-from graphvm.graph import Operation, Tensor, get_default_graph
+from graphvm.graph.conversion import apply, convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Operation, Tensor, get_default_graph
 
 __all__ = ["group", "no_op", "tuple", "with_dependencies"]
 

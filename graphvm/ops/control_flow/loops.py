@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from graphvm import nest
-from graphvm.conversion import constant_node, convert_to_tensor, op_scope, output
-from graphvm.function import FuncGraph
-from graphvm.graph import Tensor, get_default_graph
+from graphvm.functions.function import FuncGraph
+from graphvm.graph.conversion import constant_node, convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Tensor, get_default_graph
+from graphvm.graph.source import here
+from graphvm.graph.tensor_shape import as_plain_shape
 from graphvm.ops.control_flow.bodies import (
     aligned,
     body_name,
@@ -25,8 +27,6 @@ from graphvm.ops.control_flow.bodies import (
     scalar_of,
 )
 from graphvm.ops.tensor_array import TensorArray
-from graphvm.source import here
-from graphvm.tensor_shape import as_plain_shape
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError, clipped
 from graphvm_runtime.ir.graph import source_text

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graphvm import nest
-from graphvm.conversion import convert_to_tensor, op_scope, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import convert_to_tensor, op_scope, output
+from graphvm.graph.graph import Tensor
+from graphvm.graph.source import here
+from graphvm.graph.tensor_shape import TensorShape
 from graphvm.ops.control_flow.bodies import check_callable
 from graphvm.ops.control_flow.loops import while_loop
 from graphvm.ops.tensor_array import TensorArray
-from graphvm.source import here
-from graphvm.tensor_shape import TensorShape
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from graphvm.conversion import TensorLike, convert_n_to_tensor, op_scope, output
-from graphvm.graph import Tensor
-from graphvm.source import here
+from graphvm.graph.conversion import TensorLike, convert_n_to_tensor, op_scope, output
+from graphvm.graph.graph import Tensor
+from graphvm.graph.source import here
 from graphvm_runtime.errors import ShapeError
 from graphvm_runtime.ops.einsum import terms
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphvm.conversion import TensorLike, convert_to_tensor, output
-from graphvm.graph import Tensor
+from graphvm.graph.conversion import TensorLike, convert_to_tensor, output
+from graphvm.graph.graph import Tensor
 from graphvm_runtime.dtypes import variant
 from graphvm_runtime.errors import DTypeError
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphvm.conversion import (
+from graphvm.graph.conversion import (
     TensorLike,
     convert_n_to_tensor,
     convert_to_tensor,
     op_scope,
     output,
 )
-from graphvm.graph import Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.ops.array.shaping import transpose
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype

@@ -12,8 +12,8 @@ from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import GraphvmError
 from graphvm_runtime.ir.graph import endpoint
 from graphvm_runtime.protos.worker_pb2 import Reply
-from graphvm_runtime.resources import Cancellation
 from graphvm_runtime.trace import Trace
+from graphvm_runtime.values.resources import Cancellation
 
 Build: TypeAlias = Callable[[Reply, Encoder], None]
 Work: TypeAlias = Callable[[], Build]

@@ -38,8 +38,8 @@ from graphvm_runtime.errors import (
 )  # fmt: skip
 from graphvm_runtime.ir.graph import Graph, Node, source_text
 from graphvm_runtime.ops.registry import Effects
-from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Span, Trace
+from graphvm_runtime.values.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.vm.executable import Mode, executable_of
 
 # values of the fetches and spans of the trace, or what went wrong

@@ -66,7 +66,7 @@ def _planning(jobs: Mapping[str, Mapping[int, str]], options: Any) -> Session:
     from graphvm_runtime.cluster.transport import Limits
     from graphvm_runtime.cluster.worker import LocalWorker
     from graphvm_runtime.engine.master import MasterSession
-    from graphvm_runtime.resources import ResourceManager
+    from graphvm_runtime.values.resources import ResourceManager
 
     me = f"/job:client-{os.urandom(4).hex()}/replica:0/task:0"
     threads, limits = Threads("graphvm-client"), Limits()

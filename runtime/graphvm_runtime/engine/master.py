@@ -39,8 +39,8 @@ from graphvm_runtime.errors import (
     GraphvmError,
 )  # fmt: skip
 from graphvm_runtime.ir.graph import Function, Node
-from graphvm_runtime.resources import Cancellation, Step
 from graphvm_runtime.trace import Span, Trace
+from graphvm_runtime.values.resources import Cancellation, Step
 
 GRACE = 2.0  # seconds that the others have to stop once a step has failed
 CPU = "/device:CPU:0"

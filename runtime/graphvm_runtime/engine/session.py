@@ -14,8 +14,8 @@ from graphvm_runtime.engine.plans import Plans
 from graphvm_runtime.engine.steps import Steps
 from graphvm_runtime.ir.graph import Function, Graph, Node
 from graphvm_runtime.ops.functional import LOOPS
-from graphvm_runtime.resources import ResourceManager
 from graphvm_runtime.trace import Trace
+from graphvm_runtime.values.resources import ResourceManager
 from graphvm_runtime.vm.executable import Executable, Mode, executable_of
 
 EMIT_AFTER = 2  # runs that are interpreted first; a loop is emitted at once

@@ -8,8 +8,8 @@ from typing import Any
 
 from graphvm_runtime.engine.deadlines import DEADLINES
 from graphvm_runtime.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-from graphvm_runtime.resources import Cancellation, ResourceManager, Step
 from graphvm_runtime.trace import Trace
+from graphvm_runtime.values.resources import Cancellation, ResourceManager, Step
 
 
 class Steps:

@@ -13,11 +13,11 @@ from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Node, source_text
 from graphvm_runtime.kernels.precision import as_strings, unsigned_like
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
-from graphvm_runtime.lists import TensorList, zeros_of
 from graphvm_runtime.ops.array import open_dimension
 from graphvm_runtime.ops.slicing import numpy_index
-from graphvm_runtime.optionals import Optional
 from graphvm_runtime.shapes import shape_text
+from graphvm_runtime.values.optional import Optional
+from graphvm_runtime.values.tensor_list import TensorList, zeros_of
 
 
 def _itself(x: Any) -> Any:

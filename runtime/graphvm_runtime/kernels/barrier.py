@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from graphvm_runtime.barriers import Barrier, Done
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
 from graphvm_runtime.kernels.state import resource_name
-from graphvm_runtime.resources import Step, wait_for
 from graphvm_runtime.shapes import TensorType, is_known
+from graphvm_runtime.values.barrier import Barrier, Done
+from graphvm_runtime.values.resources import Step, wait_for
 
 
 @kernel("_Barrier")

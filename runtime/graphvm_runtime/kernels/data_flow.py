@@ -12,8 +12,8 @@ from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
 from graphvm_runtime.kernels.state import resource_name
-from graphvm_runtime.resources import Queue, Stack, Step, wait_for
 from graphvm_runtime.shapes import TensorType, is_compatible
+from graphvm_runtime.values.resources import Queue, Stack, Step, wait_for
 
 Done = Callable[[Any, GraphvmError | None], None]
 

@@ -11,18 +11,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from graphvm_runtime import datasets
-from graphvm_runtime.datasets import Dataset, Run, Start, check_types
 from graphvm_runtime.dtypes import Array, variant
 from graphvm_runtime.errors import InvalidArgumentError, NotFoundError
 from graphvm_runtime.ir.graph import Node
-from graphvm_runtime.iterators import Iterator
 from graphvm_runtime.kernels.precision import as_strings
 from graphvm_runtime.kernels.random import Stream, philox
 from graphvm_runtime.kernels.registry import Kernel, kernel
 from graphvm_runtime.kernels.state import resource_name
-from graphvm_runtime.resources import Step, wait_for
 from graphvm_runtime.shapes import TensorType, is_compatible
+from graphvm_runtime.values import dataset as datasets
+from graphvm_runtime.values.dataset import Dataset, Run, Start, check_types
+from graphvm_runtime.values.iterator import Iterator
+from graphvm_runtime.values.resources import Step, wait_for
 
 Done: TypeAlias = "Callable[[Any, Any], None]"
 

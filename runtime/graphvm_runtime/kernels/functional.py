@@ -7,7 +7,7 @@ from typing import Any
 from graphvm_runtime.dtypes import variant
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel
-from graphvm_runtime.lists import TensorList, zeros_of
+from graphvm_runtime.values.tensor_list import TensorList, zeros_of
 
 
 @kernel("FakeParam")

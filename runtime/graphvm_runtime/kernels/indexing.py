@@ -13,7 +13,7 @@ from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.precision import SINGLE, is_low
 from graphvm_runtime.kernels.registry import kernel
-from graphvm_runtime.lists import zeros_of
+from graphvm_runtime.values.tensor_list import zeros_of
 
 
 @kernel("OneHot")

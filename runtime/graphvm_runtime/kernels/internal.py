@@ -11,7 +11,7 @@ import graphvm_runtime.kernels.state  # noqa: F401 (makes `_Reference`, as it ma
 from graphvm_runtime.device_spec import parsed
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel
-from graphvm_runtime.resources import Step
+from graphvm_runtime.values.resources import Step
 
 
 @kernel("_Send")

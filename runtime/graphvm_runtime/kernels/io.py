@@ -14,7 +14,7 @@ from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.precision import as_strings
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
-from graphvm_runtime.resources import Step
+from graphvm_runtime.values.resources import Step
 
 
 def _path(value: Array) -> str:

@@ -11,8 +11,8 @@ from graphvm_runtime.dtypes import Array, DType, variant
 from graphvm_runtime.errors import InvalidArgumentError, clipped
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
-from graphvm_runtime.lists import TensorList, shape_of_elements, stacked, zeros_of
 from graphvm_runtime.shapes import Shape, shape_text
+from graphvm_runtime.values.tensor_list import TensorList, shape_of_elements, stacked, zeros_of
 
 
 def element_shape(value: Array) -> Shape:

@@ -14,7 +14,7 @@ from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel
 from graphvm_runtime.kernels.shown import summary
 from graphvm_runtime.ops.logging import FILE
-from graphvm_runtime.resources import Step
+from graphvm_runtime.values.resources import Step
 
 
 @kernel("Assert")

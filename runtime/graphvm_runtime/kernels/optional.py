@@ -10,8 +10,8 @@ import numpy as np
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel
-from graphvm_runtime.optionals import Optional
 from graphvm_runtime.shapes import is_compatible, shape_text
+from graphvm_runtime.values.optional import Optional
 
 
 @kernel("OptionalNone")

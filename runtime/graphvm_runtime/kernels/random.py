@@ -19,7 +19,7 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel
-from graphvm_runtime.resources import Step
+from graphvm_runtime.values.resources import Step
 
 _RESERVED = 256  # blocks of 128 bits set aside for each number that is asked for
 _ROUNDS = 10

@@ -11,8 +11,8 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError, OutOfRangeError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
-from graphvm_runtime.resources import ResourceManager, Step, Variable
 from graphvm_runtime.shapes import TensorType, is_compatible, shape_text
+from graphvm_runtime.values.resources import ResourceManager, Step, Variable
 
 
 def resource_name(node: Node) -> tuple[str, str]:

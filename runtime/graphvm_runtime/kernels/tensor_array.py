@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from graphvm_runtime.arrays import TensorArray
 from graphvm_runtime.dtypes import Array, DType
 from graphvm_runtime.errors import InvalidArgumentError, clipped
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel
-from graphvm_runtime.lists import shape_of_elements, stacked, zeros_of
 from graphvm_runtime.shapes import Shape, shape_text
+from graphvm_runtime.values.tensor_array import TensorArray
+from graphvm_runtime.values.tensor_list import shape_of_elements, stacked, zeros_of
 
 _FLOW = np.float32(0)
 

@@ -12,7 +12,7 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import kernel, plain
-from graphvm_runtime.resources import Variable
+from graphvm_runtime.values.resources import Variable
 
 _BLOCK = 16384  # elements of an update done at a time, so that they stay in the cache
 

@@ -22,7 +22,7 @@ import numpy as np
 from graphvm_runtime.compiler.values import own, picked, truth
 from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Endpoint, Graph, source_text
-from graphvm_runtime.resources import Step
+from graphvm_runtime.values.resources import Step
 from graphvm_runtime.vm.faults import located
 from graphvm_runtime.vm.tokens import (
     DEAD,

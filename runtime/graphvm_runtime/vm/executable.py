@@ -18,7 +18,7 @@ from graphvm_runtime.dtypes import string
 from graphvm_runtime.errors import InvalidArgumentError, clipped
 from graphvm_runtime.ir.graph import Graph, Node
 from graphvm_runtime.kernels.precision import as_strings
-from graphvm_runtime.resources import Step
+from graphvm_runtime.values.resources import Step
 from graphvm_runtime.vm.faults import raise_located
 from graphvm_runtime.vm.interpreter import Interpreter, Watcher
 from graphvm_runtime.vm.quiet import SETTING, quiet

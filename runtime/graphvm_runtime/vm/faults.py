@@ -18,11 +18,11 @@ from graphvm_runtime.errors import (
     ShapeError,
     class_of_code,
 )  # fmt: skip
-from graphvm_runtime.held import Held
 from graphvm_runtime.ir.graph import Node, source_text
 from graphvm_runtime.ir.infer import infer
 from graphvm_runtime.ops.registry import Value, as_value
 from graphvm_runtime.shapes import TensorType, shape_text
+from graphvm_runtime.values.held import Held
 
 
 def located(

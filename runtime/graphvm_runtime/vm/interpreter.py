@@ -9,7 +9,7 @@ from typing import Any
 from graphvm_runtime.compiler.program import Call, If, Instruction, Program, While
 from graphvm_runtime.compiler.values import own, picked, truth
 from graphvm_runtime.ir.graph import Node
-from graphvm_runtime.resources import Step
+from graphvm_runtime.values.resources import Step
 from graphvm_runtime.vm.faults import raise_located
 
 # told of each kernel call that ended: its step, node, outputs, start and end in seconds

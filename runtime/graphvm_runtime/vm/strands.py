@@ -17,7 +17,7 @@ import numpy as np
 from graphvm_runtime.compiler.program import Call, Instruction, Program
 from graphvm_runtime.compiler.values import own
 from graphvm_runtime.errors import GraphvmError
-from graphvm_runtime.resources import Step
+from graphvm_runtime.values.resources import Step
 from graphvm_runtime.vm.faults import located
 
 # runs the instructions at these positions over the registers

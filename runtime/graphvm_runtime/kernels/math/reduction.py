@@ -14,8 +14,8 @@ from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.math.elementwise import element_type, truncated_division
 from graphvm_runtime.kernels.precision import SINGLE, is_low
 from graphvm_runtime.kernels.registry import Kernel, kernel
-from graphvm_runtime.lists import TensorList
 from graphvm_runtime.ops.math.reduction import range_length
+from graphvm_runtime.values.tensor_list import TensorList
 
 # `reduce(array, axis, dtype, out, keepdims, initial)`
 _sum_up: Callable[..., Any] = np.add.reduce

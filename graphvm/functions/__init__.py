@@ -1,0 +1,1 @@
+"""Functions: bodies traced from Python, and those that a user defines."""

@@ -1,0 +1,1 @@
+"""The graph that a script builds: its nodes, tensors, names and scopes."""

@@ -1,0 +1,61 @@
+"""The functions that a graph carries, and the numbers that its random operations get."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from graphvm.graph.scope_stack import UniqueNames
+from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.graph import Function
+
+
+class Library:
+    """Functions of a graph by name, and its seed; the bodies of a graph share both with it.
+
+    Attributes:
+        library: functions by name.
+        seed: the graph's own seed; None without one.
+    """
+
+    def __init__(self) -> None:
+        self.library: dict[str, Function] = {}
+        self.seed: int | None = None
+        self._names_of_functions = UniqueNames()
+        self._seeded = 0
+        # views of the functions as graphs (graphvm.functions.function.FuncGraph), made when asked for
+        self.bodies: dict[str, Any] = {}
+        # the derived functions that symbolic gradients stand for, by name of the function
+        self.derived: dict[str, str] = {}
+        # what users defined (graphvm.functions.defun), and names of functions that are still to come
+        self.defined: dict[Any, Any] = {}
+        self.declared: set[str] = set()
+        # Python gradient functions of those (graphvm.rules), by what their calls ask for
+        self.gradients: dict[str, Any] = {}
+        # names of operations around that a function's body waits for, by name of the function
+        self.waits: dict[str, tuple[str, ...]] = {}
+        self._library_lock = threading.Lock()
+
+    def next_seed(self) -> int:
+        """Number of the next op that draws from the graph's seed: 0, 1, ...; bodies count along."""
+        with self._library_lock:
+            self._seeded += 1
+            return self._seeded - 1
+
+    def unique_function_name(self, name: str) -> str:
+        """A name that no function of the library has, made from `name`; takes it."""
+        with self._library_lock:
+            made = self._names_of_functions.take(name)
+            while made in self.library:
+                made = self._names_of_functions.take(name)
+            return made
+
+    def add_function(self, function: Function) -> None:
+        """Puts a function into the library.
+
+        Raises:
+            GraphError: another one has its name.
+        """
+        with self._library_lock:
+            if self.library.setdefault(function.name, function) is not function:
+                raise GraphError(f"the library has another function {function.name!r}")

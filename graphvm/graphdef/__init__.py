@@ -1,0 +1,1 @@
+"""Graphs from and for files: import, and freezing of variables."""

@@ -1,0 +1,1 @@
+"""Sessions: what is fed, run and fetched."""

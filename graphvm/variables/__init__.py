@@ -1,0 +1,1 @@
+"""Variables: their classes, scopes, collections and initial values."""

@@ -1,0 +1,1 @@
+"""What handles and variants refer to: variables, queues, lists, arrays, datasets, iterators."""
