@@ -141,6 +141,8 @@ def __getattr__(name: str) -> Any:
 
         raise absent("graphvm", name, __all__)
     module, own = found
+    if module.startswith("graphvm.graph"):
+        import_module("graphvm.ops")  # a graph by itself does not know the operators of its tensors
     loaded = import_module(module)
     value = getattr(loaded, own) if own else loaded
     globals()[name] = value

@@ -5,7 +5,6 @@ from graphvm import (
     data,
     errors,
     graph_util,
-    initializers,
     linalg,
     logging,
     nest,
@@ -14,6 +13,10 @@ from graphvm import (
     saved_model,
     strings,
     train,
+)
+from graphvm.functions.defun import (
+    Declare,
+    Defun,
 )
 from graphvm.graph.behavior import (
     disable_control_flow_v2,
@@ -32,10 +35,6 @@ from graphvm.graph.conversion import (
     convert_to_tensor,
     register_tensor_conversion_function,
 )
-from graphvm.functions.defun import (
-    Declare,
-    Defun,
-)
 from graphvm.graph.graph import (
     Graph,
     Operation,
@@ -43,25 +42,31 @@ from graphvm.graph.graph import (
     get_default_graph,
     reset_default_graph,
 )
-from graphvm.graphdef.importer import (
-    import_graph_def,
-)
 from graphvm.graph.indexed_slices import (
     IndexedSlices,
 )
-from graphvm.variables.initializers import (
-    Constant as constant_initializer,
-    GlorotNormal as glorot_normal_initializer,
-    GlorotUniform as glorot_uniform_initializer,
-    Ones as ones_initializer,
-    RandomNormal as random_normal_initializer,
-    RandomUniform as random_uniform_initializer,
-    TruncatedNormal as truncated_normal_initializer,
-    VarianceScaling as variance_scaling_initializer,
-    Zeros as zeros_initializer,
-)
 from graphvm.graph.lints import (
     lint,
+)
+from graphvm.graph.scopes import (
+    add_to_collection,
+    add_to_collections,
+    colocate_with,
+    container,
+    control_dependencies,
+    device,
+    get_collection,
+    get_collection_ref,
+    get_default_session,
+    init_scope,
+    name_scope,
+)
+from graphvm.graph.tensor_shape import (
+    Dimension,
+    TensorShape,
+)
+from graphvm.graphdef.importer import (
+    import_graph_def,
 )
 from graphvm.ops import (
     math,
@@ -250,26 +255,9 @@ from graphvm.ops.string import (
 from graphvm.ops.tensor_array import (
     TensorArray,
 )
-from graphvm.graph.scopes import (
-    add_to_collection,
-    add_to_collections,
-    colocate_with,
-    container,
-    control_dependencies,
-    device,
-    get_collection,
-    get_collection_ref,
-    get_default_session,
-    init_scope,
-    name_scope,
-)
 from graphvm.session.session import (
     InteractiveSession,
     Session,
-)
-from graphvm.graph.tensor_shape import (
-    Dimension,
-    TensorShape,
 )
 from graphvm.transforms import (
     AggregationMethod,
@@ -281,6 +269,9 @@ from graphvm.transforms import (
     gradients,
     jvp,
     vjp,
+)
+from graphvm.variables import (
+    initializers,
 )
 from graphvm.variables.collections import (
     all_variables,
@@ -294,6 +285,20 @@ from graphvm.variables.collections import (
     trainable_variables,
     variables_initializer,
 )
+from graphvm.variables.initializers import (
+    Constant as constant_initializer,
+    GlorotNormal as glorot_normal_initializer,
+    GlorotUniform as glorot_uniform_initializer,
+    Ones as ones_initializer,
+    RandomNormal as random_normal_initializer,
+    RandomUniform as random_uniform_initializer,
+    TruncatedNormal as truncated_normal_initializer,
+    VarianceScaling as variance_scaling_initializer,
+    Zeros as zeros_initializer,
+)
+from graphvm.variables.variable import (
+    Variable,
+)
 from graphvm.variables.variable_scope import (
     AUTO_REUSE,
     VariableScope,
@@ -302,9 +307,6 @@ from graphvm.variables.variable_scope import (
     get_variable_scope,
     variable_op_scope,
     variable_scope,
-)
-from graphvm.variables.variable import (
-    Variable,
 )
 from graphvm_runtime.dtypes import (
     DType,

@@ -1,7 +1,7 @@
 """Functions that a user defines: `Defun`, and `Declare` for those that come later.
 
-Source: `tensorflow.python.framework.function` of TensorFlow 1. `import graphvm.functions.defun as function`
-serves a script that used it.
+Source: `tensorflow.python.framework.function` of TensorFlow 1; for a script that used that module:
+`import graphvm.functions.defun as function`.
 """
 
 from __future__ import annotations

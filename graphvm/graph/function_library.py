@@ -23,11 +23,11 @@ class Library:
         self.seed: int | None = None
         self._names_of_functions = UniqueNames()
         self._seeded = 0
-        # views of the functions as graphs (graphvm.functions.function.FuncGraph), made when asked for
+        # views of the functions as graphs (`FuncGraph`), made when first needed
         self.bodies: dict[str, Any] = {}
         # the derived functions that symbolic gradients stand for, by name of the function
         self.derived: dict[str, str] = {}
-        # what users defined (graphvm.functions.defun), and names of functions that are still to come
+        # functions that users defined, and names of those declared for later
         self.defined: dict[Any, Any] = {}
         self.declared: set[str] = set()
         # Python gradient functions of those (graphvm.rules), by what their calls ask for

@@ -1,9 +1,9 @@
 """Graph, Operation and Tensor: the builder of programs.
 
 A graph is an append-only list of frozen nodes (`graphvm_runtime.ir.graph.Node`); Operation and
-Tensor, of `graphvm.graph.tensor`, are views of it. Its parts: `making` makes nodes, `elements` finds
-them, `stacks` holds what `with` blocks put around them, `library` the functions, `collections` the
-collections.
+Tensor, of `graphvm.graph.tensor`, are views of it. Its parts: `builder` makes nodes,
+`node_table` finds them, `scope_stack` holds what `with` blocks put around them, `function_library`
+the functions, `collections` the collections.
 """
 
 from __future__ import annotations

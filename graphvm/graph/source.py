@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from graphvm_runtime.frames import add_package, ended_in_ours, user_source
 from graphvm_runtime.ir.graph import source_text
 
 __all__ = ["ended_in_ours", "here", "user_source"]
 
-add_package(__file__)
+add_package(os.path.dirname(os.path.dirname(__file__)))
 
 
 def here() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from graphvm.graph.scope_stack import SESSIONS
@@ -163,7 +162,7 @@ class Tensor:
             do=do,
         )
 
-    if TYPE_CHECKING:  # see `_first_use`
+    if TYPE_CHECKING:  # `graphvm.ops.operators` installs them
 
         def __add__(self, other: Any) -> Tensor: ...
         def __radd__(self, other: Any) -> Tensor: ...
@@ -195,27 +194,6 @@ class Tensor:
         def __invert__(self) -> Tensor: ...
         def __abs__(self) -> Tensor: ...
         def __getitem__(self, key: Any) -> Tensor: ...
-
-
-_OPERATORS = (
-    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul "
-    "rmatmul and rand or ror xor rxor lt le gt ge neg invert abs getitem"
-)
-
-
-def _first_use(method: str) -> Any:
-    """An operator until it is first used: the ops that operators make are loaded then."""
-
-    def operator(self: Tensor, *others: Any) -> Any:
-        # loading it puts the operators themselves in place; it stands on this file
-        import_module("graphvm.ops.overloads")
-        return getattr(Tensor, method)(self, *others)
-
-    return operator
-
-
-for _name in _OPERATORS.split():
-    setattr(Tensor, f"__{_name}__", _first_use(f"__{_name}__"))
 
 
 class Operation:

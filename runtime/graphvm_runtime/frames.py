@@ -12,9 +12,9 @@ _OURS = [os.path.dirname(os.path.abspath(__file__)) + os.sep, os.path.abspath(co
 _IS_OURS: dict[str, bool] = {}  # files seen so far: a look-up is cheaper than comparing text
 
 
-def add_package(file: str) -> None:
-    """Counts a package as GraphVM's own; `file` is that of its module."""
-    _OURS.append(os.path.dirname(os.path.abspath(file)) + os.sep)
+def add_package(folder: str) -> None:
+    """Counts a package as GraphVM's own; `folder` is where it lies."""
+    _OURS.append(os.path.abspath(folder) + os.sep)
     _IS_OURS.clear()
 
 
