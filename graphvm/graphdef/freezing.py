@@ -14,32 +14,20 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
 from graphvm_runtime.ir.constants import constant
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, functions_used
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, functions_used, unused
 from graphvm_runtime.ir.read import read_graph
 from graphvm_runtime.ir.write import write_graph
-from graphvm_runtime.ops.functional import BRANCHES
-from graphvm_runtime.ops.registry import FuncRef, lookup
+from graphvm_runtime.ops.registry import FuncRef, Trait, lookup
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.shapes import TensorType
 
 __all__ = ["frozen"]
 
-_VARIABLES = frozenset(("Variable", "VariableV2", "VarHandleOp"))
 # ops that hand on whatever they get, and what each is called for values
 _PASSING = {
     name: name.removeprefix("Ref")
     for stem in ("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration")
     for name in (stem, "Ref" + stem)
-}
-_TYPE_LISTS = {
-    "If": "Tin",
-    "StatelessIf": "Tin",
-    "Case": "Tin",
-    "StatelessCase": "Tin",
-    "While": "T",
-    "StatelessWhile": "T",
-    "PartitionedCall": "Tin",
-    "StatefulPartitionedCall": "Tin",
 }
 
 
@@ -86,9 +74,9 @@ class _Freezer:
 
     def _node(self, node: Node, held: dict[Endpoint, TensorType]) -> Node:
         op = node.op.name
-        if op in _VARIABLES:
+        if node.op.traits & Trait.VARIABLE:
             return self._variable(node, held)
-        if op in _TYPE_LISTS:
+        if node.op.region is not None:
             return self._caller(node, held)
         types = [held.get(end) for end in node.inputs]
         first = next((t for t in types if t is not None), None)
@@ -129,14 +117,16 @@ class _Freezer:
 
     def _caller(self, node: Node, held: dict[Endpoint, TensorType]) -> Node:
         """A node with bodies: those get values in place of handles."""
-        skip = int(node.op.name in BRANCHES)  # the predicate is no argument
+        region = node.op.region
+        assert region is not None
+        skip = region.first
         given = tuple(held.get(end) for end in node.inputs[skip:])
         refs = {key: body_ref(node, key) for key in body_keys(node)}
         bodies = {k: FuncRef(self._specialised(r.name, given), r.attrs) for k, r in refs.items()}
         attrs = with_bodies(node.attrs, bodies)
         if not any(given):
             return node.changed(attrs=MappingProxyType(attrs))
-        kind = _TYPE_LISTS[node.op.name]
+        kind = region.types
         attrs[kind] = tuple(
             old if new is None else new.dtype
             for old, new in zip(node.attrs[kind], given, strict=True)
@@ -173,9 +163,7 @@ class _Freezer:
         if all(a is b for a, b in zip(after, function.body.nodes, strict=True)):
             self._names[key] = name
             return name
-        new = f"{name}_frozen"
-        while new in self._library or new in self.made:
-            new += "_"
+        new = unused(f"{name}_frozen", self._library, self.made)
         self._names[key] = new
         self.made[new] = replace(
             function, name=new, body=Graph(tuple(after), {}, function.body.producer)

@@ -143,17 +143,7 @@ class MasterPlan:
         trace: Trace | None = None,
         cancel: Cancellation | None = None,
     ) -> Sequence[Any]:
-        """Values of the fetches.
-
-        Args:
-            feeds: arrays, one for each feed of the request, of its type.
-            timeout: seconds that the step may take.
-            trace: where spans of the step go.
-            cancel: stops the step from outside.
-
-        Raises:
-            GraphvmError: the graph cannot be compiled, a node failed, a task is gone.
-        """
+        """See `Plan`; `cancel` stops the step from outside."""
         parts = self._registered()
         session = self._session
         bound = session.steps.begin(timeout)

@@ -114,16 +114,7 @@ class RemotePlan:
     def run(
         self, feeds: Sequence[Any], timeout: float | None = None, trace: Trace | None = None
     ) -> Sequence[Any]:
-        """Values of the fetches.
-
-        Args:
-            feeds: arrays, one for each feed of the request, of its type.
-            timeout: seconds that the step may take.
-            trace: where spans of the step go.
-
-        Raises:
-            GraphvmError: the graph cannot be compiled, a node failed, a task is gone.
-        """
+        """See `Plan`."""
         handle = self._handle or self._made()
 
         def build(packet: Packet, encoder: Encoder) -> None:

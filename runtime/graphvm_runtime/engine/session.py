@@ -87,16 +87,7 @@ class LocalPlan:
     def run(
         self, feeds: Sequence[Any], timeout: float | None = None, trace: Trace | None = None
     ) -> Sequence[Any]:
-        """Values of the fetches.
-
-        Args:
-            feeds: arrays, one for each feed of the request, of its type.
-            timeout: seconds that the step may take.
-            trace: where spans of the step go; the step is then interpreted.
-
-        Raises:
-            GraphvmError: the graph cannot be compiled, or a node failed.
-        """
+        """See `Plan`; a traced step is interpreted."""
         if trace is not None:
             executable, needs_step = self._tracing(), True
         else:

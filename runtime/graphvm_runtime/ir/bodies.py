@@ -6,24 +6,22 @@ A key is the name of an attribute, `then_branch`, or a place in one, `branches[2
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
 from graphvm_runtime.ir.graph import Function, Node, reachable
 from graphvm_runtime.ir.saved import FAMILY
-from graphvm_runtime.ops.functional import BRANCHES, CALLS, CASES, LOOPS
 from graphvm_runtime.ops.registry import Attrs, AttrValue, FuncRef
 
 
 def body_keys(node: Node) -> tuple[str, ...]:
     """Keys of the bodies of a node of control flow, or of a call; of branches in their order."""
-    op = node.op.name
-    if op in LOOPS:
-        return ("cond", "body")
-    if op in CASES:
-        return tuple(f"branches[{i}]" for i in range(len(node.attrs["branches"])))
-    if op in BRANCHES:
-        return ("then_branch", "else_branch")
-    return ("f",) if op in CALLS else ()
+    if node.op.region is None:
+        return ()
+    keys: list[str] = []
+    for name in node.op.region.bodies:
+        found = node.attrs[name]
+        many = isinstance(found, tuple)
+        keys += [f"{name}[{i}]" for i in range(len(found))] if many else [name]
+    return tuple(keys)
 
 
 def body_ref(node: Node, key: str) -> FuncRef:
@@ -97,4 +95,4 @@ def _pruned(function: Function) -> Function:
     nodes = reachable(body.by_name, roots)
     if len(nodes) == len(body.nodes):
         return function
-    return replace(function, body=replace(body, nodes=tuple(nodes)))
+    return function.with_nodes(nodes)

@@ -29,7 +29,7 @@ def without_counted(graph: Graph) -> Graph:
     for name, function in graph.library.items():
         body = as_calls(function.body.nodes, library)
         if body is not function.body.nodes:
-            library[name] = replace(function, body=replace(function.body, nodes=tuple(body)))
+            library[name] = function.with_nodes(body)
     if nodes is graph.nodes and len(library) == len(graph.library):
         return graph
     return replace(graph, nodes=tuple(nodes), library=library)
@@ -72,11 +72,7 @@ def without_symbolic(graph: Graph, derived: Mapping[str, str]) -> Graph:
 
     if not derived:
         return graph
-    library = {
-        name: replace(f, body=replace(f.body, nodes=called(f.body.nodes)))
-        for name, f in graph.library.items()
-    }
-    return replace(graph, nodes=called(graph.nodes), library=library)
+    return graph.map_bodies(called)
 
 
 def _call(node: Node, library: dict[str, Function]) -> Node:

@@ -21,6 +21,7 @@ from graphvm_runtime.ir.graph import (
     functions_used,
     reachable,
     source_text,
+    unused,
 )
 from graphvm_runtime.ir.rewriting import colocated, identity, new_node
 from graphvm_runtime.ir.strictness import may_wait, waiting_functions
@@ -138,10 +139,7 @@ class _Lowering:
 
     def name(self, wanted: str) -> str:
         """A free name; it is taken now."""
-        found, number = wanted, 0
-        while found in self.taken:
-            number += 1
-            found = f"{wanted}_{number}"
+        found = unused(wanted, self.taken)
         self.taken.add(found)
         return found
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.bodies import functions_needed
-from graphvm_runtime.ir.graph import Endpoint, Graph, Node, reachable, renamed
+from graphvm_runtime.ir.graph import Endpoint, Graph, Node, reachable, renamed, unused
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.shapes import TensorType
 
@@ -39,9 +39,7 @@ class CutFeeds:
                 raise GraphError(f"the graph has no tensor {end}")
             name = node.name
             if len(node.outputs) > 1:
-                name = f"{node.name}/fed_{end.index}"
-                while name in by_name:
-                    name += "_"
+                name = unused(f"{node.name}/fed_{end.index}", by_name)
                 moved[end] = Endpoint(name)
             fed[name] = by_name[name] = placeholder(node, end.index, name)
         if moved:
