@@ -23,7 +23,7 @@ from graphvm.graph.tensor_shape import as_plain_shape
 from graphvm_runtime import ops
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import DTypeError, clipped
-from graphvm_runtime.ir.tensor_proto import decode
+from graphvm_runtime.ir.graphdef.tensor_proto import decode
 from graphvm_runtime.ops.registry import REQUIRED, AttrDef, AttrValue, FuncRef, OpDef
 from graphvm_runtime.protos.tensor_pb2 import TensorProto
 

@@ -92,7 +92,7 @@ BREACHES = [
     Breach(
         "no circles between siblings",
         "runtime/graphvm_runtime/ir/graph.py",
-        lazily("import graphvm_runtime.ir.read"),
+        lazily("import graphvm_runtime.ir.graphdef.read"),
     ),
 ]
 

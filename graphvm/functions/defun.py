@@ -158,7 +158,7 @@ class DefinedFunction:
     @property
     def definition(self) -> Any:
         """Its `FunctionDef`."""
-        from graphvm_runtime.ir.write import write_function  # protobuf is slow to import
+        from graphvm_runtime.ir.graphdef.write import write_function  # protobuf is slow to import
 
         return write_function(self._built().function)
 

@@ -434,7 +434,7 @@ class Making(Elements, Scoped):
         Raises:
             GraphError: see `add_node`; also when an output has another type than asked for.
         """
-        from graphvm_runtime.ir.node_reader import read_attrs
+        from graphvm_runtime.ir.graphdef.node_reader import read_attrs
 
         del input_types, op_def, compute_shapes, compute_device
         declared = lookup(op_type)

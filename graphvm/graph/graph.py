@@ -177,14 +177,14 @@ class Graph(Making, CollectionStore, Library):
             GraphError: `control_flow` is neither, or the graph has something that TensorFlow's
                 files cannot say.
         """
-        from graphvm_runtime.ir.write import file_form, write_graph
+        from graphvm_runtime.ir.graphdef.write import file_form, write_graph
 
         if control_flow not in ("functional", "v1"):
             raise GraphError(f"control_flow is functional or v1, not {clipped(control_flow)}")
         graph = file_form(self.ir(), self.outermost.derived)
         if control_flow == "v1":
             # loaded late: few files are for programs of that time
-            from graphvm_runtime.ir.lower import loose_ends, lower
+            from graphvm_runtime.ir.control_flow.lower import loose_ends, lower
 
             graph = lower(graph, keep=loose_ends(graph))
         message = write_graph(graph, shapes=add_shapes, sources=sources)

@@ -258,14 +258,14 @@ class Operation:
     @property
     def node_def(self) -> NodeDef:
         """The node as a message."""
-        from graphvm_runtime.ir.write import write_node
+        from graphvm_runtime.ir.graphdef.write import write_node
 
         return write_node(self.node)
 
     @property
     def op_def(self) -> OpDefProto:
         """The declaration of the op as a message."""
-        from graphvm_runtime.ir.write import write_op_def
+        from graphvm_runtime.ir.graphdef.write import write_op_def
 
         return write_op_def(self.node.op)
 
@@ -280,7 +280,7 @@ class Operation:
         Raises:
             GraphError: it has no such attribute.
         """
-        from graphvm_runtime.ir.write import face_of_attr
+        from graphvm_runtime.ir.graphdef.write import face_of_attr
 
         if name not in self.node.attrs:
             raise GraphError(

@@ -349,7 +349,7 @@ class TensorShape:
 
     def as_proto(self) -> TensorShapeProto:
         """The message of this shape."""
-        from graphvm_runtime.ir.tensor_proto import shape_proto
+        from graphvm_runtime.ir.graphdef.tensor_proto import shape_proto
 
         return shape_proto(self._shape)
 
@@ -360,7 +360,7 @@ def _shape_of(dims: Any) -> Shape:
     if isinstance(dims, TensorShape):
         return dims._shape
     if type(dims).__name__ == "TensorShapeProto":  # loads no messages to ask what is none
-        from graphvm_runtime.ir.tensor_proto import shape_of_proto
+        from graphvm_runtime.ir.graphdef.tensor_proto import shape_of_proto
 
         return shape_of_proto(dims)
     if isinstance(dims, (Dimension, int)):

@@ -13,13 +13,13 @@ from graphvm.graph.conversion import convert_to_tensor
 from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm.graph.source import here
 from graphvm_runtime.errors import GraphError, GraphvmError, clipped
-from graphvm_runtime.ir.debug_info import Sources
-from graphvm_runtime.ir.file_order import Mapped
-from graphvm_runtime.ir.functions import Instances
 from graphvm_runtime.ir.graph import Endpoint, Function
-from graphvm_runtime.ir.node_reader import Reader
-from graphvm_runtime.ir.read import check_versions, gradients_of, read_library
-from graphvm_runtime.ir.write import write_function
+from graphvm_runtime.ir.graphdef.debug_info import Sources
+from graphvm_runtime.ir.graphdef.file_order import Mapped
+from graphvm_runtime.ir.graphdef.functions import Instances
+from graphvm_runtime.ir.graphdef.node_reader import Reader
+from graphvm_runtime.ir.graphdef.read import check_versions, gradients_of, read_library
+from graphvm_runtime.ir.graphdef.write import write_function
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 
 

@@ -1,7 +1,7 @@
 """Derivatives of loops, branches and calls: of their bodies, put together again.
 
 Backwards, a loop runs its iterations in reverse order and carries a cotangent for each variable
-that matters; it reads what it needs of each iteration (see `graphvm_runtime.ir.saved`). A
+that matters; it reads what it needs of each iteration (see `graphvm_runtime.ir.derivatives.saved`). A
 branch takes the same side again, a call is a call of the derivative.
 """
 
@@ -36,8 +36,8 @@ from graphvm_runtime.dtypes import resource
 from graphvm_runtime.errors import RuleError
 from graphvm_runtime.ir.bodies import body_keys
 from graphvm_runtime.ir.calls import call_op
+from graphvm_runtime.ir.derivatives.saved import ORDER, RECOMPUTE
 from graphvm_runtime.ir.graph import Function
-from graphvm_runtime.ir.saved import ORDER, RECOMPUTE
 from graphvm_runtime.ops.registry import FuncRef
 from graphvm_runtime.shapes import is_known
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from graphvm_runtime.ir.attrs import write_attr
+from graphvm_runtime.ir.graphdef.attrs import write_attr
 from graphvm_runtime.ops import known, lookup
 from graphvm_runtime.ops.registry import REQUIRED
 from graphvm_runtime.protos.graph_pb2 import GraphDef

@@ -373,8 +373,8 @@ def _through_bytes(
     graph: Graph, nodes: Sequence[Node], library: Mapping[str, Function]
 ) -> tuple[list[Node], dict[str, Function]]:
     """The nodes and functions as another process would get them."""
-    from graphvm_runtime.ir.read import read_nodes
-    from graphvm_runtime.ir.write import write_nodes
+    from graphvm_runtime.ir.graphdef.read import read_nodes
+    from graphvm_runtime.ir.graphdef.write import write_nodes
 
     return read_nodes(write_nodes(nodes, library).SerializeToString(), graph.node)
 

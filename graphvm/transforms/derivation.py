@@ -27,8 +27,8 @@ from graphvm.transforms.scopes import (
 )
 from graphvm_runtime.errors import GraphError, GraphvmError, RuleError
 from graphvm_runtime.ir.bodies import body_keys, body_ref
+from graphvm_runtime.ir.derivatives.saved import FAMILY, SAVED, Steps, path_of
 from graphvm_runtime.ir.graph import GRADIENT, Endpoint, Function, Node, source_text
-from graphvm_runtime.ir.saved import FAMILY, SAVED, Steps, path_of
 from graphvm_runtime.ops.control_flow import ENTERS, NEXTS, SWITCHES
 from graphvm_runtime.ops.functional import BRANCHES, CALLS, LOOPS, REGIONS
 

@@ -10,8 +10,8 @@ from graphvm.graph.graph import Tensor
 from graphvm.rules.nodes import integers, node
 from graphvm.transforms.scopes import BodyScope, Scope, Walk
 from graphvm_runtime import dtypes
+from graphvm_runtime.ir.derivatives.saved import COUNTER, FAMILY, ORDER, TRIPS
 from graphvm_runtime.ir.graph import Function, Node
-from graphvm_runtime.ir.saved import COUNTER, FAMILY, ORDER, TRIPS
 from graphvm_runtime.ops.functional import CASES, LOOPS
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType, is_compatible, widened

@@ -18,9 +18,9 @@ from graphvm.transforms.derivation import PASSING, Derivation
 from graphvm.transforms.scopes import RaisedRoot, Root, has_derivative
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError
 from graphvm_runtime.ir import graph as ir
+from graphvm_runtime.ir.control_flow.raise_ import raise_
+from graphvm_runtime.ir.derivatives.saved import FAMILY
 from graphvm_runtime.ir.graph import Endpoint, Function, Node
-from graphvm_runtime.ir.raise_ import raise_
-from graphvm_runtime.ir.saved import FAMILY
 from graphvm_runtime.ops.control_flow import EXITS, MERGES, PRIMITIVES
 from graphvm_runtime.shapes import is_compatible, shape_text
 

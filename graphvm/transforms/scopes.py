@@ -22,9 +22,9 @@ from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.bodies import body_ref, passes_through
+from graphvm_runtime.ir.derivatives.saved import COUNT, SAVED, TRIPS, Steps, path_attr, path_of
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, endpoint
 from graphvm_runtime.ir.infer import Resolution
-from graphvm_runtime.ir.saved import COUNT, SAVED, TRIPS, Steps, path_attr, path_of
 from graphvm_runtime.ops.functional import LOOPS, REGIONS
 from graphvm_runtime.ops.registry import AttrValue
 from graphvm_runtime.shapes import TensorType

@@ -136,7 +136,7 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
 
 
 def _inspect(given: argparse.Namespace) -> int:
-    from graphvm_runtime.ir.read import read_graph
+    from graphvm_runtime.ir.graphdef.read import read_graph
     from graphvm_runtime.ir.text import print_graph
 
     for title, definition in _graphs_in(given.file):
@@ -158,8 +158,8 @@ def _add_lint(parser: argparse.ArgumentParser) -> None:
 
 
 def _lint(given: argparse.Namespace) -> int:
+    from graphvm_runtime.ir.graphdef.read import read_graph
     from graphvm_runtime.ir.lints import lint
-    from graphvm_runtime.ir.read import read_graph
 
     found = [f for _, graph in _graphs_in(given.file) for f in lint(read_graph(graph))]
     for finding in found:

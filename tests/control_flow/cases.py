@@ -20,9 +20,9 @@ from graphvm_runtime.compiler.passes.prune import Prune
 from graphvm_runtime.compiler.passes.raise_ import RaiseControlFlow
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.compiler.values import handed_out, taken_in
+from graphvm_runtime.ir.control_flow.lower import lower
 from graphvm_runtime.ir.graph import Graph, endpoint
-from graphvm_runtime.ir.lower import lower
-from graphvm_runtime.ir.read import read_graph
+from graphvm_runtime.ir.graphdef.read import read_graph
 from graphvm_runtime.ir.text import parse_graph
 from graphvm_runtime.ir.verify import verify
 from graphvm_runtime.protos.graph_pb2 import GraphDef

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.control_flow.lower import lower
+from graphvm_runtime.ir.control_flow.raise_ import raise_, raise_report
 from graphvm_runtime.ir.graph import Graph, endpoint
-from graphvm_runtime.ir.lower import lower
-from graphvm_runtime.ir.raise_ import raise_, raise_report
 from tests.control_flow.alike import alike
 from tests.control_flow.cases import (
     FORMS,

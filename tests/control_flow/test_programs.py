@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import graphvm as tf
 from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.ir.control_flow.lower import lower
+from graphvm_runtime.ir.control_flow.raise_ import raise_, raise_report
 from graphvm_runtime.ir.graph import Endpoint
-from graphvm_runtime.ir.lower import lower
-from graphvm_runtime.ir.raise_ import raise_, raise_report
-from graphvm_runtime.ir.read import read_graph
+from graphvm_runtime.ir.graphdef.read import read_graph
 from tests.control_flow.alike import alike
 from tests.control_flow.cases import Session, prepared
 

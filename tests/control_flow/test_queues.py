@@ -7,9 +7,9 @@ import pytest
 
 import graphvm as tf
 from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.ir.control_flow.raise_ import raise_report
 from graphvm_runtime.ir.graph import Endpoint
-from graphvm_runtime.ir.raise_ import raise_report
-from graphvm_runtime.ir.read import read_graph
+from graphvm_runtime.ir.graphdef.read import read_graph
 from tests.control_flow.cases import Session
 
 pytestmark = pytest.mark.timeout(60)

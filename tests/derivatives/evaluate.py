@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from graphvm_runtime.ir.bodies import body_keys, body_ref
+from graphvm_runtime.ir.derivatives.materialise import materialise
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, endpoint, reachable
-from graphvm_runtime.ir.materialise import materialise
 from graphvm_runtime.kernels.registry import made
 from graphvm_runtime.ops.functional import BRANCHES, CALLS, CASES, LOOPS
 from graphvm_runtime.values.resources import ResourceManager, Step

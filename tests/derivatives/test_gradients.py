@@ -20,7 +20,7 @@ from graphvm.transforms import (
     vjp,
 )
 from graphvm_runtime.errors import DTypeError, GraphError, RuleError
-from graphvm_runtime.ir.materialise import materialise
+from graphvm_runtime.ir.derivatives.materialise import materialise
 from tests.derivatives.checks import checked
 
 _NAMES = (f"TestGradient{i}" for i in count())

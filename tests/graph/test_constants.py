@@ -15,8 +15,8 @@ import graphvm as tf
 from graphvm.graph import conversion
 from graphvm.graph.scope_stack import UniqueNames
 from graphvm_runtime.errors import GraphvmError
-from graphvm_runtime.ir.attrs import write_attr
-from graphvm_runtime.ir.tensor_proto import encode
+from graphvm_runtime.ir.graphdef.attrs import write_attr
+from graphvm_runtime.ir.graphdef.tensor_proto import encode
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 
 VALUES = [

@@ -8,8 +8,8 @@ import pytest
 import graphvm as tf
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.control_flow.lower import lower
 from graphvm_runtime.ir.graph import endpoint
-from graphvm_runtime.ir.lower import lower
 from graphvm_runtime.ir.verify import verify
 from tests.control_flow.cases import Session, graph_of
 

@@ -10,9 +10,9 @@ import pytest
 
 import graphvm as tf
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.derivatives.materialise import materialise
+from graphvm_runtime.ir.derivatives.saved import FAMILY, SAVED, path_attr, path_of
 from graphvm_runtime.ir.graph import Endpoint, Graph, reachable
-from graphvm_runtime.ir.materialise import materialise
-from graphvm_runtime.ir.saved import FAMILY, SAVED, path_attr, path_of
 from graphvm_runtime.ir.verify import verify
 from graphvm_runtime.protos import types_pb2
 from tests.derivatives.evaluate import Machine

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.ir.control_flow.raise_ import raise_, raise_report
 from graphvm_runtime.ir.graph import endpoint
-from graphvm_runtime.ir.raise_ import raise_, raise_report
 from graphvm_runtime.ir.text import print_graph
 from tests.control_flow.cases import Session, graph_of, prepared
 

@@ -10,10 +10,10 @@ from google.protobuf import text_format
 from graphvm_runtime.dtypes import float32, int32
 from graphvm_runtime.errors import GraphError, NotFoundError
 from graphvm_runtime.ir.graph import Graph, source_text
-from graphvm_runtime.ir.read import read_graph
+from graphvm_runtime.ir.graphdef.read import read_graph
+from graphvm_runtime.ir.graphdef.write import write_graph
 from graphvm_runtime.ir.text import print_graph
 from graphvm_runtime.ir.verify import verify
-from graphvm_runtime.ir.write import write_graph
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.shapes import TensorType
 

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 import graphvm as tf
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Graph, Node
-from graphvm_runtime.ir.read import read_graph, read_nodes
+from graphvm_runtime.ir.graphdef.read import read_graph, read_nodes
+from graphvm_runtime.ir.graphdef.write import write_graph, write_nodes
 from graphvm_runtime.ir.text import parse_graph, print_graph
 from graphvm_runtime.ir.verify import verify
-from graphvm_runtime.ir.write import write_graph, write_nodes
 from tests.ir.random_graphs import graphs
 
 often = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
-from graphvm_runtime.ir import tensor_proto
+from graphvm_runtime.ir.graphdef import tensor_proto
 from graphvm_runtime.protos.tensor_pb2 import TensorProto
 
 Array = Any

@@ -11,8 +11,8 @@ import graphvm as tf
 from graphvm_runtime.compiler.assemble import Assembler
 from graphvm_runtime.compiler.program import Call
 from graphvm_runtime.dtypes import float64
+from graphvm_runtime.ir.derivatives.levels import Level
 from graphvm_runtime.ir.graph import Function, Graph
-from graphvm_runtime.ir.levels import Level
 from graphvm_runtime.shapes import TensorType
 
 

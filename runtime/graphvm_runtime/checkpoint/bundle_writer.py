@@ -24,7 +24,7 @@ from graphvm_runtime.errors import (
     NotFoundError,
     clipped,
 )
-from graphvm_runtime.ir.tensor_proto import shape_proto
+from graphvm_runtime.ir.graphdef.tensor_proto import shape_proto
 from graphvm_runtime.protos.tensor_bundle_pb2 import BundleEntryProto, BundleHeaderProto
 
 

@@ -20,7 +20,7 @@ from graphvm_runtime.errors import (
     InvalidArgumentError,
     NotFoundError,
 )
-from graphvm_runtime.ir import tensor_proto
+from graphvm_runtime.ir.graphdef import tensor_proto
 from graphvm_runtime.protos.saved_tensor_slice_pb2 import SavedTensorSlices
 from graphvm_runtime.protos.tensor_pb2 import TensorProto
 

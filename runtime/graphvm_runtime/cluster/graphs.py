@@ -11,8 +11,8 @@ from google.protobuf.message import DecodeError
 from graphvm_runtime.cluster.codec import INLINE, Decoder, Encoder
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Function, Node
-from graphvm_runtime.ir.read import read_nodes
-from graphvm_runtime.ir.write import write_nodes
+from graphvm_runtime.ir.graphdef.read import read_nodes
+from graphvm_runtime.ir.graphdef.write import write_nodes
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 
 _Key = tuple[str, str]  # function (empty for the graph itself) and node

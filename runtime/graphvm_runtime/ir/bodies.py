@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from graphvm_runtime.ir.derivatives.saved import FAMILY
 from graphvm_runtime.ir.graph import Function, Node, reachable
-from graphvm_runtime.ir.saved import FAMILY
 from graphvm_runtime.ops.registry import Attrs, AttrValue, FuncRef
 
 

@@ -18,10 +18,10 @@ from types import MappingProxyType
 
 from graphvm_runtime.dtypes import resource
 from graphvm_runtime.ir.bodies import body_keys, body_ref
+from graphvm_runtime.ir.control_flow.raise_ import raise_
+from graphvm_runtime.ir.derivatives.saved import is_derived
 from graphvm_runtime.ir.effects import Traces
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, reachable, source_text
-from graphvm_runtime.ir.raise_ import raise_
-from graphvm_runtime.ir.saved import is_derived
 from graphvm_runtime.ops.control_flow import PRIMITIVES
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 

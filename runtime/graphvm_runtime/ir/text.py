@@ -28,8 +28,13 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.device_spec import ANY, parsed
 from graphvm_runtime.dtypes import Array, DType
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.attrs import UnreadableTensor, checked_constant, kind_of, read_tensor
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, endpoint, source_text
+from graphvm_runtime.ir.graphdef.attrs import (
+    UnreadableTensor,
+    checked_constant,
+    kind_of,
+    read_tensor,
+)
 from graphvm_runtime.ops.registry import REQUIRED, Attrs, AttrValue, FuncRef, OpDef, lookup
 from graphvm_runtime.protos.tensor_pb2 import TensorProto
 from graphvm_runtime.shapes import Shape, TensorType, shape_text

@@ -23,8 +23,8 @@ import numpy as np
 
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import GraphError, GraphvmError
-from graphvm_runtime.ir.attrs import UnreadableTensor
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, is_back_edge
+from graphvm_runtime.ir.graphdef.attrs import UnreadableTensor
 from graphvm_runtime.ir.infer import Resolution, infer
 from graphvm_runtime.ir.signatures import mismatches
 from graphvm_runtime.ops.registry import AttrValue, FuncRef

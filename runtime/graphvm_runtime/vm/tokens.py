@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.bodies import body_keys, body_ref
-from graphvm_runtime.ir.frames import Frame, frames
+from graphvm_runtime.ir.control_flow.frames import Frame, frames
 from graphvm_runtime.ir.graph import Endpoint, Graph, Node, functions_used, source_text
 from graphvm_runtime.kernels.registry import Kernel, made
 from graphvm_runtime.ops.control_flow import ENTERS, EXITS, MERGES, NEXTS, SWITCHES

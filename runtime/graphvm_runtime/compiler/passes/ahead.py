@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.dtypes import float32, float64, int32, resource, variant
 from graphvm_runtime.ir.bodies import callees_first, passes_through
+from graphvm_runtime.ir.derivatives.levels import Level
 from graphvm_runtime.ir.effects import Traces
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, ordered
-from graphvm_runtime.ir.levels import Level
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.functional import LOOPS
 from graphvm_runtime.ops.registry import AttrValue, FuncRef

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.ir.derivatives.materialise import materialise
 from graphvm_runtime.ir.graph import Graph
-from graphvm_runtime.ir.materialise import materialise
 
 
 @dataclass(frozen=True, slots=True)

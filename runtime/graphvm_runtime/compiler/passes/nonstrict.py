@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.ir.control_flow.strictness import queues
 from graphvm_runtime.ir.graph import Function, Graph, Node, functions_used
-from graphvm_runtime.ir.strictness import queues
 from graphvm_runtime.ops.control_flow import PRIMITIVES
 from graphvm_runtime.ops.functional import LOOPS, REGIONS
 
@@ -37,7 +37,7 @@ class NonStrict:
         if not names:
             return graph, request
         # loaded late: hardly a graph needs it
-        from graphvm_runtime.ir.lower import lower
+        from graphvm_runtime.ir.control_flow.lower import lower
 
         return lower(graph, only=names, keep=request.names(), gate=False), request
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.ir.control_flow.raise_ import raise_
 from graphvm_runtime.ir.graph import Graph
-from graphvm_runtime.ir.raise_ import raise_
 from graphvm_runtime.ops.control_flow import PRIMITIVES
 
 

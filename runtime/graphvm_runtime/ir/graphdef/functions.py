@@ -11,8 +11,8 @@ from typing import Any
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.attrs import Bindings, read_attr
 from graphvm_runtime.ir.graph import Endpoint, Function, unused
+from graphvm_runtime.ir.graphdef.attrs import Bindings, read_attr
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.protos.function_pb2 import FunctionDef
 from graphvm_runtime.protos.op_def_pb2 import OpDef as OpDefProto

@@ -10,7 +10,13 @@ import numpy as np
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType
 from graphvm_runtime.errors import GraphError, GraphvmError, InvalidArgumentError, clipped
-from graphvm_runtime.ir.tensor_proto import decode, encode, encode_into, shape_of_proto, shape_proto
+from graphvm_runtime.ir.graphdef.tensor_proto import (
+    decode,
+    encode,
+    encode_into,
+    shape_of_proto,
+    shape_proto,
+)
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.protos.attr_value_pb2 import AttrValue as AttrProto
 from graphvm_runtime.protos.attr_value_pb2 import NameAttrList

@@ -17,15 +17,16 @@ from graphvm_runtime.errors import (
     ShapeError,
     warned,
 )
-from graphvm_runtime.ir.attrs import (
+from graphvm_runtime.ir.constants import CONST, constant_attrs
+from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node, Source
+from graphvm_runtime.ir.graphdef.attrs import (
     Bindings,
     as_tensor_type,
     checked_constant,
     read_attr,
 )
-from graphvm_runtime.ir.constants import CONST, constant_attrs
-from graphvm_runtime.ir.debug_info import Sources
-from graphvm_runtime.ir.file_order import (
+from graphvm_runtime.ir.graphdef.debug_info import Sources
+from graphvm_runtime.ir.graphdef.file_order import (
     NOTHING_MAPPED,
     Mapped,
     above_of,
@@ -33,10 +34,9 @@ from graphvm_runtime.ir.file_order import (
     plain_input,
     shown,
 )
-from graphvm_runtime.ir.functions import Instances
-from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node, Source
+from graphvm_runtime.ir.graphdef.functions import Instances
+from graphvm_runtime.ir.graphdef.tensor_proto import decode
 from graphvm_runtime.ir.infer import Resolution
-from graphvm_runtime.ir.tensor_proto import decode
 from graphvm_runtime.ir.typed import Types
 from graphvm_runtime.ops.control_flow import MERGES, NEXTS
 from graphvm_runtime.ops.functional import CALLS

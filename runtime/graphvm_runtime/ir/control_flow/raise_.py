@@ -10,15 +10,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from graphvm_runtime.ir.frames import Frame, frames
+from graphvm_runtime.ir.control_flow.frames import Frame, frames
+from graphvm_runtime.ir.control_flow.liveness import ALWAYS, Lives, believed, liveness
+from graphvm_runtime.ir.control_flow.raise_conds import raise_conds
+from graphvm_runtime.ir.control_flow.raise_loops import raise_loop
+from graphvm_runtime.ir.control_flow.regions import Keep, Raised, Refused
+from graphvm_runtime.ir.control_flow.rewriting import Work, colocated, sources
+from graphvm_runtime.ir.control_flow.strictness import queues
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
 from graphvm_runtime.ir.infer import Resolution
-from graphvm_runtime.ir.liveness import ALWAYS, Lives, believed, liveness
-from graphvm_runtime.ir.raise_conds import raise_conds
-from graphvm_runtime.ir.raise_loops import raise_loop
-from graphvm_runtime.ir.regions import Keep, Raised, Refused
-from graphvm_runtime.ir.rewriting import Work, colocated, sources
-from graphvm_runtime.ir.strictness import queues
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.control_flow import ENTERS, EXITS, PRIMITIVES, SWITCHES
 

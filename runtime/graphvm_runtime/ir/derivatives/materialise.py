@@ -20,19 +20,9 @@ from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.dtypes import DType, int32, variant
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
-from graphvm_runtime.ir.graph import (
-    Endpoint,
-    Function,
-    Graph,
-    Node,
-    endpoint,
-    functions_used,
-    ordered,
-    unused,
-)
-from graphvm_runtime.ir.levels import Level, Way
-from graphvm_runtime.ir.recomputing import Recomputing
-from graphvm_runtime.ir.saved import (
+from graphvm_runtime.ir.derivatives.levels import Level, Way
+from graphvm_runtime.ir.derivatives.recomputing import Recomputing
+from graphvm_runtime.ir.derivatives.saved import (
     COUNT,
     COUNTER,
     FAMILY,
@@ -43,6 +33,16 @@ from graphvm_runtime.ir.saved import (
     concerned_functions,
     is_derived,
     path_of,
+)
+from graphvm_runtime.ir.graph import (
+    Endpoint,
+    Function,
+    Graph,
+    Node,
+    endpoint,
+    functions_used,
+    ordered,
+    unused,
 )
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS
 from graphvm_runtime.ops.registry import FuncRef

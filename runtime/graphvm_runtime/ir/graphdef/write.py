@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.attrs import face_of_attr, kind_of, write_attr, write_attr_into
-from graphvm_runtime.ir.debug_info import SourceWriter
 from graphvm_runtime.ir.graph import GRADIENT, Endpoint, Function, Graph, Node
-from graphvm_runtime.ir.tensor_proto import shape_proto
+from graphvm_runtime.ir.graphdef.attrs import face_of_attr, kind_of, write_attr, write_attr_into
+from graphvm_runtime.ir.graphdef.debug_info import SourceWriter
+from graphvm_runtime.ir.graphdef.tensor_proto import shape_proto
 from graphvm_runtime.ops.registry import REQUIRED, Arg, OpDef
 from graphvm_runtime.protos.function_pb2 import FunctionDef
 from graphvm_runtime.protos.graph_pb2 import GraphDef
@@ -38,8 +38,8 @@ def file_form(graph: Graph, derived: Mapping[str, str] | None = None) -> Graph:
     if any(n.op.name == "_Saved" for n in graph.all_nodes()):
         # loaded late: few graphs have derivatives of loops and branches
         from graphvm_runtime.ir.calls import without_counted, without_symbolic
-        from graphvm_runtime.ir.materialise import materialise
-        from graphvm_runtime.ir.raise_ import raise_
+        from graphvm_runtime.ir.control_flow.raise_ import raise_
+        from graphvm_runtime.ir.derivatives.materialise import materialise
 
         # paths name what is inside of loops and branches as they are raised, and of calls
         graph = without_counted(without_symbolic(graph, derived or {}))

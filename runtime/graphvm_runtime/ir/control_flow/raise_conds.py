@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 from graphvm_runtime.dtypes import bool_, int32
 from graphvm_runtime.ir.constants import constant
-from graphvm_runtime.ir.frames import Frame
-from graphvm_runtime.ir.graph import Endpoint, Node
-from graphvm_runtime.ir.liveness import Join, Liveness, Lives
-from graphvm_runtime.ir.regions import Keep, Raised, Refused
-from graphvm_runtime.ir.rewriting import (
+from graphvm_runtime.ir.control_flow.frames import Frame
+from graphvm_runtime.ir.control_flow.liveness import Join, Liveness, Lives
+from graphvm_runtime.ir.control_flow.regions import Keep, Raised, Refused
+from graphvm_runtime.ir.control_flow.rewriting import (
     Body,
     Work,
     by_number,
@@ -20,7 +19,8 @@ from graphvm_runtime.ir.rewriting import (
     reference,
     sources,
 )
-from graphvm_runtime.ir.strictness import Queues
+from graphvm_runtime.ir.control_flow.strictness import Queues
+from graphvm_runtime.ir.graph import Endpoint, Node
 from graphvm_runtime.ops.control_flow import ENTERS, MERGES, NEXTS, PRIMITIVES
 from graphvm_runtime.shapes import TensorType
 

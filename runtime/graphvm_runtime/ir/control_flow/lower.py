@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from graphvm_runtime.dtypes import DType, bool_, int32, string
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.bodies import passes_through
-from graphvm_runtime.ir.cases import without_cases
 from graphvm_runtime.ir.constants import constant
+from graphvm_runtime.ir.control_flow.cases import without_cases
+from graphvm_runtime.ir.control_flow.rewriting import colocated, identity, new_node
+from graphvm_runtime.ir.control_flow.strictness import may_wait, waiting_functions
 from graphvm_runtime.ir.graph import (
     Endpoint,
     Function,
@@ -23,8 +25,6 @@ from graphvm_runtime.ir.graph import (
     source_text,
     unused,
 )
-from graphvm_runtime.ir.rewriting import colocated, identity, new_node
-from graphvm_runtime.ir.strictness import may_wait, waiting_functions
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 from graphvm_runtime.ops.registry import AttrValue
 from graphvm_runtime.shapes import TensorType

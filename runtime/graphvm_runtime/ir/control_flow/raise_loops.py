@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from graphvm_runtime.ir.frames import Frame
-from graphvm_runtime.ir.graph import Endpoint, Node
-from graphvm_runtime.ir.liveness import ALWAYS, Liveness, Lives
-from graphvm_runtime.ir.regions import Keep, Refused
-from graphvm_runtime.ir.rewriting import (
+from graphvm_runtime.ir.control_flow.frames import Frame
+from graphvm_runtime.ir.control_flow.liveness import ALWAYS, Liveness, Lives
+from graphvm_runtime.ir.control_flow.regions import Keep, Refused
+from graphvm_runtime.ir.control_flow.rewriting import (
     Body,
     Work,
     by_number,
@@ -18,7 +17,8 @@ from graphvm_runtime.ir.rewriting import (
     reference,
     sources,
 )
-from graphvm_runtime.ir.strictness import Queues
+from graphvm_runtime.ir.control_flow.strictness import Queues
+from graphvm_runtime.ir.graph import Endpoint, Node
 from graphvm_runtime.ops.control_flow import ENTERS, EXITS, MERGES, NEXTS, PRIMITIVES, SWITCHES
 from graphvm_runtime.shapes import TensorType
 

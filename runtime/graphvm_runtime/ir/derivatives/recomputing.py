@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graphvm_runtime.ir.bodies import body_keys
+from graphvm_runtime.ir.derivatives.levels import Level, Way
+from graphvm_runtime.ir.derivatives.saved import SAVED
 from graphvm_runtime.ir.graph import Endpoint, Node
-from graphvm_runtime.ir.levels import Level, Way
-from graphvm_runtime.ir.saved import SAVED
 
 
 class Recomputing:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from graphvm_runtime.ir.frames import Frame
+from graphvm_runtime.ir.control_flow.frames import Frame
+from graphvm_runtime.ir.control_flow.rewriting import Work, identity
 from graphvm_runtime.ir.graph import Endpoint, Node, ordered
-from graphvm_runtime.ir.rewriting import Work, identity
 from graphvm_runtime.ops.control_flow import ENTERS, MERGES, NEXTS, SWITCHES
 
 Literal: TypeAlias = tuple[Endpoint, int]

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from graphvm_runtime.dtypes import resource
-from graphvm_runtime.ir.frames import Frame
+from graphvm_runtime.ir.control_flow.frames import Frame
+from graphvm_runtime.ir.derivatives.saved import named_regions
 from graphvm_runtime.ir.graph import (
     Endpoint,
     Function,
@@ -19,7 +20,6 @@ from graphvm_runtime.ir.graph import (
     reachable,
     unused,
 )
-from graphvm_runtime.ir.saved import named_regions
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.control_flow import PRIMITIVES, SWITCHES
 from graphvm_runtime.ops.registry import AttrValue, FuncRef, Trait

@@ -13,16 +13,16 @@ from typing import Any
 
 from graphvm_runtime.dtypes import from_enum
 from graphvm_runtime.errors import GraphError, GraphvmError, warned
-from graphvm_runtime.ir.attrs import (
+from graphvm_runtime.ir.effects import Traces
+from graphvm_runtime.ir.graph import GRADIENT, PRODUCER, Endpoint, Function, Graph, Node
+from graphvm_runtime.ir.graphdef.attrs import (
     Bindings,
     read_attr,
 )
-from graphvm_runtime.ir.debug_info import Sources
-from graphvm_runtime.ir.effects import Traces
-from graphvm_runtime.ir.functions import Instances, arg_types, flat_names, result_ends
-from graphvm_runtime.ir.graph import GRADIENT, PRODUCER, Endpoint, Function, Graph, Node
-from graphvm_runtime.ir.node_reader import SHAPES, Reader
-from graphvm_runtime.ir.tensor_proto import shape_of_proto
+from graphvm_runtime.ir.graphdef.debug_info import Sources
+from graphvm_runtime.ir.graphdef.functions import Instances, arg_types, flat_names, result_ends
+from graphvm_runtime.ir.graphdef.node_reader import SHAPES, Reader
+from graphvm_runtime.ir.graphdef.tensor_proto import shape_of_proto
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.protos.function_pb2 import FunctionDef, FunctionDefLibrary
 from graphvm_runtime.protos.graph_pb2 import GraphDef

@@ -1,0 +1,1 @@
+"""TensorFlow 1's dataflow primitives raised to the functional form, and lowered to them."""

@@ -1,0 +1,1 @@
+"""Values that derivatives need of forward bodies: saved, accumulated or computed again."""

@@ -1,0 +1,1 @@
+"""GraphDef and other messages, read and written."""
