@@ -141,7 +141,7 @@ def __getattr__(name: str) -> Any:
 
         raise absent("graphvm", name, __all__)
     module, own = found
-    if module.startswith("graphvm.graph"):
+    if module.startswith("graphvm.graph.graph"):
         import_module("graphvm.ops")  # a graph by itself does not know the operators of its tensors
     loaded = import_module(module)
     value = getattr(loaded, own) if own else loaded

@@ -20,6 +20,7 @@ from graphvm_runtime import config
 
 ROOT = Path(__file__).resolve().parent.parent
 FACE = Path(__file__).parent / "data" / "face.txt"
+TF1_NAMES = Path(__file__).parent / "data" / "tf1_names.txt"
 
 
 def packages() -> Iterator[str]:
@@ -165,6 +166,20 @@ def test_no_module_hides_a_name() -> None:
         if module.name in graphvm.__all__:
             loaded = importlib.import_module(f"graphvm.{module.name}")
             assert getattr(graphvm, module.name) is loaded
+
+
+def test_no_module_of_ours_has_a_name_of_tensorflow_that_is_none() -> None:
+    """`tf.function` must not be a module of ours because something imported that module.
+
+    The names are those of TensorFlow 2.21's `compat.v1`, modules marked by a slash.
+    """
+    others = {name for name in TF1_NAMES.read_text().split() if not name.endswith("/")}
+    ours = {
+        found.name.removeprefix("graphvm.")
+        for found in pkgutil.walk_packages(graphvm.__path__, "graphvm.")
+    }
+    assert len(others) > 1000
+    assert ours & others == set()
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ class DefinedFunction:
         Raises:
             GraphError: it is in a graph already.
         """
-        if self in get_default_graph().outermost.defined:
+        if self in get_default_graph().functions.defined:
             raise GraphError(f"{self.__name__} is in the graph: its gradient comes too late")
         self._grad_func = grad_func
 
@@ -221,7 +221,7 @@ class DefinedFunction:
         """
         built = self._built()
         graph = get_default_graph()
-        captured = [graph.here(t) for t in built.captured]
+        captured = [graph.capture(t) for t in built.captured]
         signature = _Signature.of(built.function, self._types)
         op = _add_call(signature, args, captured, kwargs, self._own_gradient(built.function))
         if self._shape_func is not None:
@@ -237,14 +237,14 @@ class DefinedFunction:
 
     def _built(self) -> _Built:
         around = get_default_graph().outermost
-        if self not in around.defined:
-            around.defined[self] = None  # begun
+        if self not in around.functions.defined:
+            around.functions.defined[self] = None  # begun
             try:
-                around.defined[self] = self._build(around)
+                around.functions.defined[self] = self._build(around)
             except BaseException:
-                del around.defined[self]
+                del around.functions.defined[self]
                 raise
-        found: _Built | None = around.defined[self]
+        found: _Built | None = around.functions.defined[self]
         if found is None:
             raise GraphError(
                 f"{self.__name__} calls itself while its body is built",
@@ -277,14 +277,16 @@ class DefinedFunction:
             raise GraphError(f"{len(results)} results with {len(names)} out_names")
         exact = self._func_name is not None
         function = graph.finish(results, names, control, attrs, exact=exact)
-        if graph.captures and function.name in around.declared:
+        if graph.captures and function.name in around.functions.declared:
             raise GraphError(
                 f"{function.name!r} was declared with its arguments alone, but takes "
                 f"{graph.captures[0][0].name!r} from the graph around it",
                 do="pass that as an argument",
             )
         if self._python_grad_func is not None:
-            around.gradients[_gradient_name(function)] = Registered(self._python_grad_func)
+            around.functions.gradients[_gradient_name(function)] = Registered(
+                self._python_grad_func
+            )
         return _Built(function, [outer for outer, _ in graph.captures])
 
 
@@ -330,7 +332,7 @@ class Declare:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a call; see `DefinedFunction`. Whether the function is there shows when it runs."""
-        get_default_graph().outermost.declared.add(self.name)
+        get_default_graph().functions.declared.add(self.name)
         return _results(_add_call(self._signature, args, (), kwargs, {}))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import Any
 
@@ -44,11 +44,10 @@ class FuncGraph(Graph):
         self._args: list[Tensor] = []
         self._captured: dict[Tensor, Tensor] = {}
         self._behind: dict[str, Tensor] = {}  # name of a capture -> tensor of the graph around
-        self._resolution = Resolution(self._lookup, self._beyond)
-        self._types.resolution = self._resolution
         self._outermost = around.outermost
         self._collections = self._outermost._collections
-        self.library = self._outermost.library
+        self.functions = self._outermost.functions
+        self.resolution.beyond = self._captured_from
         self._producer = self._outermost._producer
 
     @classmethod
@@ -69,42 +68,15 @@ class FuncGraph(Graph):
         """True: it is the body of a function."""
         return True
 
-    @property
-    def seed(self) -> int | None:
-        """The seed of the outermost graph."""
-        return self._outermost.seed if "_outermost" in self.__dict__ else None
-
-    @seed.setter
-    def seed(self, value: int | None) -> None:
-        if "_outermost" in self.__dict__:
-            self._outermost.seed = value
-
-    def next_seed(self) -> int:
-        """Number of the next op that draws from the seed, counted in the outermost graph."""
-        return self._outermost.next_seed()
-
-    def unique_function_name(self, name: str) -> str:
-        """A name that no function of the shared library has."""
-        return self._outermost.unique_function_name(name)
-
-    def add_function(self, function: Function) -> None:
-        """Puts a function into the shared library."""
-        self._outermost.add_function(function)
-
     @contextmanager
     def as_default(self) -> Iterator[FuncGraph]:
         """Makes it the default graph inside the block, on the devices that are asked for now."""
-        around, mine = get_default_graph()._local.now, self._local.now
-        before = mine.devices, mine.colocation, mine.overrides
-        if get_default_graph() is not self:
-            mine.devices = list(around.devices)
-            mine.colocation = list(around.colocation)
-            mine.overrides = around.overrides
-        try:
-            with super().as_default():
-                yield self
-        finally:
-            mine.devices, mine.colocation, mine.overrides = before
+        around = get_default_graph()
+        with ExitStack() as stack:
+            if around is not self:
+                stack.enter_context(self._scopes.inheriting(around._scopes.current))
+            stack.enter_context(super().as_default())
+            yield self
 
     # -- parameters ------------------------------------------------------------------------
 
@@ -137,14 +109,8 @@ class FuncGraph(Graph):
         }
         if handle is not None:
             attrs["_handle_type"] = handle
-        scopes = self._local.now
-        before = scopes.name, scopes.controls, scopes.devices, scopes.colocation
-        # a parameter belongs to no scope of the body
-        scopes.name, scopes.controls, scopes.devices, scopes.colocation = "", [], [], []
-        try:
+        with self._scopes.at_root():  # a parameter belongs to no scope of the body
             return self.add_node("_Arg", (), attrs, name).outputs[0]
-        finally:
-            scopes.name, scopes.controls, scopes.devices, scopes.colocation = before
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
         """The parameter that stands for a tensor of a graph around.
@@ -155,9 +121,10 @@ class FuncGraph(Graph):
 
         Raises:
             GraphError: it is of another graph.
+            TypeError: it is no tensor.
         """
-        if tensor.graph is self:
-            return tensor
+        if getattr(tensor, "graph", self) is self:
+            return super().capture(tensor)
         found = self._captured.get(tensor)
         if found is None:
             assert self.outer is not None
@@ -184,19 +151,15 @@ class FuncGraph(Graph):
             return tensor
         if isinstance(outer, FuncGraph):
             return outer.capture(tensor)
-        return super()._adopted(tensor)
+        return super().capture(tensor)
 
-    def _beyond(self, end: Endpoint) -> tuple[Resolution, Endpoint] | None:
+    def _captured_from(self, end: Endpoint) -> tuple[Resolution, Endpoint] | None:
         """Where to look for the value of a capture: shapes may depend on it."""
         near = self._behind.get(end.node)
-        return None if near is None else (near.graph._resolution, near.endpoint)
+        return None if near is None else (near.graph.resolution, near.endpoint)
 
-    def _adopted(self, tensor: Any) -> Tensor:
-        if not isinstance(tensor, Tensor):
-            return super()._adopted(tensor)
-        return self.capture(tensor)
-
-    def _control_element(self, item: Any) -> Operation | None:
+    def control_input(self, item: Any) -> Operation | None:
+        """See `Graph`; an operation of a graph around is noted in `control_captures`."""
         parts = getattr(item, "_control_element", None)  # a variable, perhaps of a graph around
         if parts is not None:
             item = parts()
@@ -205,7 +168,7 @@ class FuncGraph(Graph):
             if op.graph is not self and self._is_around(op.graph):
                 self._note_control(op)
                 return None
-        return super()._control_element(item)
+        return super().control_input(item)
 
     def _is_around(self, graph: Graph) -> bool:
         outer = self.outer
@@ -222,8 +185,10 @@ class FuncGraph(Graph):
 
     def ir(self) -> ir.Graph:
         """What it holds now, frozen; parameters as placeholders, so that it stands by itself."""
-        with self._lock:
-            nodes = tuple(_as_placeholder(n) if n.op.name == "_Arg" else n for n in self._nodes)
+        with self._table.lock:
+            nodes = tuple(
+                _as_placeholder(n) if n.op.name == "_Arg" else n for n in self._table.nodes
+            )
             return ir.Graph(nodes, dict(self.library), self._producer, self._min_consumer)
 
     # -- the finished function -------------------------------------------------------------
@@ -255,21 +220,21 @@ class FuncGraph(Graph):
             result_names = [_unused(_legal(t.op.name), taken) for t in results]
         if len(result_names) != len(results):
             raise GraphError(f"{len(results)} results with {len(result_names)} names")
-        with self._lock:
+        table = self._table
+        with table.lock:
             for index, param in enumerate(self.inputs):
-                at = self._at[param.op.name]
-                node = self._nodes[at]
+                node = table[param.op.name]
                 if node.attrs["index"] != index or node.attrs["_output_shapes"] != (
                     param.type.shape,
                 ):
-                    node = node.with_attrs(index=index, _output_shapes=(param.type.shape,))
-                    self._nodes[at] = param.op.node = node
+                    shapes = (param.type.shape,)
+                    table.replace(node.with_attrs(index=index, _output_shapes=shapes))
             # parameters first, as in a file
-            params = [self._nodes[self._at[t.op.name]] for t in self.inputs]
-            rest = [n for n in self._nodes if n.op.name != "_Arg"]
+            params = [table[t.op.name] for t in self.inputs]
+            rest = [n for n in table.nodes if n.op.name != "_Arg"]
             body = ir.Graph((*params, *rest))
         function = Function(
-            self.name if exact else self.unique_function_name(self.name),
+            self.name if exact else self.functions.unique_name(self.name),
             tuple(t.endpoint for t in self.inputs),
             tuple(t.endpoint for t in results),
             tuple(result_names),
@@ -277,12 +242,12 @@ class FuncGraph(Graph):
             tuple(op.name for op in control),
             MappingProxyType(dict(attrs or {})),
         )
-        self.add_function(function)
+        self.functions.add(function)
         if self.control_captures:
             names = tuple(op.name for op in self.control_captures)
-            self._outermost.waits[function.name] = names
+            self.functions.waits[function.name] = names
         self.name = function.name
-        self._outermost.bodies[function.name] = self
+        self.functions.bodies[function.name] = self
         self.finalize()
         return function
 
@@ -365,7 +330,7 @@ def body_of(graph: Graph, name: str) -> FuncGraph:
     Raises:
         GraphError: there is no such function.
     """
-    bodies = graph.outermost.bodies
+    bodies = graph.functions.bodies
     found = bodies.get(name)
     if found is None:
         function = graph.library.get(name)

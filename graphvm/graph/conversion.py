@@ -335,7 +335,7 @@ def _beside_values(
             ready[at] = array_of(value, dtype), dtype
         except GraphvmError:
             return None  # the general case knows another type, or says what is wrong, and where
-    made: Tensor = graph.add_beside(declared, ready, attrs, name)
+    made: Tensor = graph.add_with_constants(declared, ready, attrs, name)
     return made
 
 

@@ -10,18 +10,18 @@ from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Function
 
 
-class Library:
-    """Functions of a graph by name, and its seed; the bodies of a graph share both with it.
+class FunctionLibrary:
+    """Functions of a graph by name, and its seed; a graph shares both with its bodies.
 
     Attributes:
-        library: functions by name.
+        by_name: the functions.
         seed: the graph's own seed; None without one.
     """
 
     def __init__(self) -> None:
-        self.library: dict[str, Function] = {}
+        self.by_name: dict[str, Function] = {}
         self.seed: int | None = None
-        self._names_of_functions = UniqueNames()
+        self._names = UniqueNames()
         self._seeded = 0
         # views of the functions as graphs (`FuncGraph`), made when first needed
         self.bodies: dict[str, Any] = {}
@@ -34,28 +34,28 @@ class Library:
         self.gradients: dict[str, Any] = {}
         # names of operations around that a function's body waits for, by name of the function
         self.waits: dict[str, tuple[str, ...]] = {}
-        self._library_lock = threading.Lock()
+        self._lock = threading.Lock()
 
     def next_seed(self) -> int:
         """Number of the next op that draws from the graph's seed: 0, 1, ...; bodies count along."""
-        with self._library_lock:
+        with self._lock:
             self._seeded += 1
             return self._seeded - 1
 
-    def unique_function_name(self, name: str) -> str:
+    def unique_name(self, name: str) -> str:
         """A name that no function of the library has, made from `name`; takes it."""
-        with self._library_lock:
-            made = self._names_of_functions.take(name)
-            while made in self.library:
-                made = self._names_of_functions.take(name)
+        with self._lock:
+            made = self._names.take(name)
+            while made in self.by_name:
+                made = self._names.take(name)
             return made
 
-    def add_function(self, function: Function) -> None:
+    def add(self, function: Function) -> None:
         """Puts a function into the library.
 
         Raises:
             GraphError: another one has its name.
         """
-        with self._library_lock:
-            if self.library.setdefault(function.name, function) is not function:
+        with self._lock:
+            if self.by_name.setdefault(function.name, function) is not function:
                 raise GraphError(f"the library has another function {function.name!r}")

@@ -1,21 +1,18 @@
-"""The stacks of one graph that `with` blocks act on: names, devices, control edges.
+"""What `with` blocks ask of the nodes made inside: names, devices, control edges.
 
-Each thread has its own stacks, so scopes that one thread opens never touch the nodes of another.
+Scopes belong to a thread: those that one thread opens never touch the nodes of another.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ContextDecorator, contextmanager
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from graphvm_runtime.device_spec import ANY, DeviceSpec, parsed
 from graphvm_runtime.errors import GraphError, clipped
-
-T = TypeVar("T")
 
 DeviceFunction: TypeAlias = Callable[[Any], "str | DeviceSpec | None"]
 _AT_ROOT = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*").fullmatch
@@ -96,7 +93,7 @@ class Controls:
 
 
 class Scopes:
-    """The stacks of one thread in one graph, innermost last."""
+    """What the `with` blocks of one thread ask of one graph, innermost last."""
 
     __slots__ = ("colocation", "container", "controls", "devices", "name", "overrides")
 
@@ -134,11 +131,9 @@ class Scopes:
             block.seen.add(name)
 
 
-class ThreadScopes(threading.local):
-    """One `Scopes` a thread."""
-
+class _PerThread(threading.local):
     def __init__(self) -> None:
-        self.now = Scopes()
+        self.scopes = Scopes()
 
 
 def device_entry(device: object) -> DeviceEntry:
@@ -163,40 +158,6 @@ def as_device(value: object) -> DeviceSpec:
     raise GraphError(f"{value!r} is no device name")
 
 
-class Stack(threading.local, Generic[T]):
-    """A stack of defaults, one a thread: default graphs, default sessions."""
-
-    def __init__(self) -> None:
-        self.items: list[T] = []
-
-    def top(self) -> T | None:
-        """The innermost default, None without one."""
-        return self.items[-1] if self.items else None
-
-    @contextmanager
-    def holding(self, item: T, enforce_nesting: bool = True) -> Iterator[T]:
-        """Makes `item` the default inside the block.
-
-        Raises:
-            GraphError: blocks were left in another order than they nest.
-        """
-        self.items.append(item)
-        try:
-            yield item
-        finally:
-            if self.items and self.items[-1] is item:
-                self.items.pop()
-            elif enforce_nesting:
-                raise GraphError("default scopes must be left in the order in which they nest")
-            elif item in self.items:
-                self.items.reverse()
-                self.items.remove(item)
-                self.items.reverse()
-
-
-SESSIONS: Stack[Any] = Stack()
-
-
 def check_name(name: Any, at_root: bool, what: str) -> None:
     """Raises TypeError where a name is no text, GraphError where it is no name of `what`."""
     if not isinstance(name, str):
@@ -213,138 +174,124 @@ def check_name(name: Any, at_root: bool, what: str) -> None:
 class _NameScope(ContextDecorator):
     """One `name_scope` block; a class because every second function of the API opens one."""
 
-    def __init__(self, graph: Scoped, name: str | None) -> None:
-        self._graph = graph
+    def __init__(self, stack: ScopeStack, name: str | None) -> None:
+        self._stack = stack
         self._name: Any = name
         self._around: list[tuple[Scopes, str]] = []  # one for each time that it is entered
 
     def _recreate_cm(self) -> _NameScope:
-        return _NameScope(self._graph, self._name)  # each call of what it decorates has its own
+        return _NameScope(self._stack, self._name)  # each call of what it decorates has its own
 
     def __enter__(self) -> str:
-        name, scopes = self._name, self._graph._local.now
+        name, scopes = self._name, self._stack.current
         if not name:
             scope = ""
         elif isinstance(name, str) and name.endswith("/"):
             check_name(name, not scopes.name, "a scope")
             scope = name[:-1]
         else:
-            scope = self._graph._new_scope(name, scopes)
+            scope = self._stack.new_scope(name)
         self._around.append((scopes, scopes.name))
         scopes.name = scope
         return scope + "/" if scope else ""
 
     def __exit__(self, *error: object) -> None:
-        scopes = self._graph._local.now
+        scopes = self._stack.current
         # the innermost of this thread's: others may be inside the same block
         at = max(i for i, (entered, _) in enumerate(self._around) if entered is scopes)
         scopes.name = self._around.pop(at)[1]
 
 
-class Scoped(ABC):
-    """The part of a graph that `with` statements act on.
+class ScopeStack:
+    """The scopes of one graph, and the names that are taken in it.
 
-    Source: `tf.Graph.name_scope`, `device`, `control_dependencies`, `colocate_with`, `container`.
+    Args:
+        lock: keeps the threads that add to the graph apart.
     """
 
-    _lock: threading.RLock  # keeps the threads that add to it apart
-
-    def __init__(self) -> None:
+    def __init__(self, lock: threading.RLock) -> None:
+        self._lock = lock
         self._names = UniqueNames()
-        self._local = ThreadScopes()
+        self._threads = _PerThread()
 
-    @abstractmethod
-    def _control_names(self, items: Iterable[Any]) -> list[str]:
-        """Names of the nodes that control inputs stand for."""
-
-    @abstractmethod
-    def _colocation_target(self, op: Any) -> Any:
-        """The operation that something stands for."""
+    @property
+    def current(self) -> Scopes:
+        """The scopes of this thread."""
+        return self._threads.scopes
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """`name` inside the scope, with a suffix if it is taken.
-
-        Args:
-            name: what to start from; scopes differ only by more than case.
-            mark_as_used: False only asks.
-        """
-        full = self._local.now.within(name)
+        """`name` inside the scope, with a suffix if it is taken; see `Graph.unique_name`."""
+        full = self.current.within(name)
         with self._lock:
             return self._names.take(full) if mark_as_used else self._names.next(full)
 
-    def _new_scope(self, name: str, scopes: Scopes) -> str:
+    def reserve(self, name: str) -> str:
+        """The final name of an operation; ending in `/` it is taken as it is.
+
+        Raises:
+            GraphError: it is no name of an operation.
+            TypeError: it is not text.
+        """
+        scopes = self.current
+        is_final = str(name).endswith("/")  # what is not text is refused below
+        if is_final:
+            name = name[:-1]
+        check_name(name, not (scopes.name or is_final), "an operation")
+        with self._lock:
+            if not is_final:
+                return self._names.take(scopes.within(name))
+            self._names.mark(name)
+        return name
+
+    def reserve_inside(self, name: str) -> str:
+        """A full name, with a suffix if it is taken; takes it."""
+        with self._lock:
+            return self._names.take(name)
+
+    def mark_all(self, names: Iterable[str]) -> None:
+        """Takes many full names as they are."""
+        with self._lock:
+            self._names.mark_all(names)
+
+    def new_scope(self, name: str) -> str:
         """The final name of a scope; takes it. Raises GraphError where it is no name."""
+        scopes = self.current
         check_name(name, not scopes.name, "a scope")
         with self._lock:
             return self._names.take(scopes.within(name))
 
-    def get_name_scope(self) -> str:
-        """The scope around, without the slash at its end."""
-        return self._local.now.name
-
     def name_scope(self, name: str | None) -> AbstractContextManager[str]:
-        """Puts names made inside under `name/`.
-
-        Args:
-            name: made unique; ending in `/` it is an earlier scope, entered again; None or empty
-                leads back to the root.
-
-        Returns:
-            A context manager that gives the scope with its slash, empty at the root.
-
-        Raises:
-            GraphError: it is no name.
-        """
+        """See `Graph.name_scope`."""
         return _NameScope(self, name)
 
     @contextmanager
-    def device(self, device_name_or_function: Any) -> Iterator[None]:
-        """Asks for a device for the nodes made inside.
-
-        Args:
-            device_name_or_function: a partial name (blocks further in win, part by part), a
-                function from an operation to a name, or None: blocks further out do not count.
-        """
-        scopes = self._local.now
-        scopes.devices = [*scopes.devices, device_entry(device_name_or_function)]
+    def device(self, entry: DeviceEntry) -> Iterator[None]:
+        """A device for the nodes made inside; see `Graph.device`."""
+        scopes = self.current
+        scopes.devices = [*scopes.devices, entry]
         try:
             yield
         finally:
             scopes.devices = scopes.devices[:-1]
 
     @contextmanager
-    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
-        """Makes the nodes made inside run after `control_inputs`.
-
-        Args:
-            control_inputs: operations or tensors; None: blocks further out do not count.
-        """
-        scopes = self._local.now
-        names = () if control_inputs is None else self._control_names(control_inputs)
-        scopes.controls = [*scopes.controls, Controls(names, control_inputs is None)]
+    def control_dependencies(self, names: Iterable[str] | None) -> Iterator[None]:
+        """The nodes made inside run after those of these names; None forgets blocks around."""
+        scopes = self.current
+        scopes.controls = [*scopes.controls, Controls(names or (), names is None)]
         try:
             yield
         finally:
             scopes.controls = scopes.controls[:-1]
 
     @contextmanager
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Puts the nodes made inside on the device of `op`; `device` blocks around do not count.
-
-        Args:
-            op: an operation or tensor; None only with `ignore_existing`.
-            ignore_existing: `colocate_with` blocks around do not count either.
-
-        Raises:
-            GraphError: there is no `op`.
-        """
-        if op is None and not ignore_existing:
-            raise GraphError("colocate_with needs an operation, or ignore_existing=True")
-        scopes = self._local.now
+    def colocate_with(self, op: Any, ignore_existing: bool) -> Iterator[None]:
+        """Colocates the nodes made inside with `op`, if any; see `Graph.colocate_with`."""
+        scopes = self.current
         before = scopes.devices, scopes.colocation
         scopes.devices = []
         around = [] if ignore_existing else scopes.colocation
-        scopes.colocation = around if op is None else [*around, self._colocation_target(op)]
+        scopes.colocation = around if op is None else [*around, op]
         try:
             yield
         finally:
@@ -352,8 +299,8 @@ class Scoped(ABC):
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Puts the resources of stateful nodes made inside into a named container."""
-        scopes = self._local.now
+        """See `Graph.container`."""
+        scopes = self.current
         before, scopes.container = scopes.container, container_name
         try:
             yield container_name
@@ -362,14 +309,34 @@ class Scoped(ABC):
 
     @contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
-        """Makes the nodes made inside ask for registered gradients instead of their ops' own.
-
-        Args:
-            op_type_map: names given to `RegisterGradient`, by name of op.
-        """
-        scopes = self._local.now
+        """See `Graph.gradient_override_map`."""
+        scopes = self.current
         before, scopes.overrides = scopes.overrides, {**scopes.overrides, **op_type_map}
         try:
             yield
         finally:
             scopes.overrides = before
+
+    @contextmanager
+    def at_root(self) -> Iterator[None]:
+        """Nodes made inside are in no name scope, on no device, and wait for nothing."""
+        scopes = self.current
+        before = scopes.name, scopes.controls, scopes.devices, scopes.colocation
+        scopes.name, scopes.controls, scopes.devices, scopes.colocation = "", [], [], []
+        try:
+            yield
+        finally:
+            scopes.name, scopes.controls, scopes.devices, scopes.colocation = before
+
+    @contextmanager
+    def inheriting(self, outer: Scopes) -> Iterator[None]:
+        """Devices, colocation and gradients asked for are those of another graph's scopes."""
+        scopes = self.current
+        before = scopes.devices, scopes.colocation, scopes.overrides
+        scopes.devices = list(outer.devices)
+        scopes.colocation = list(outer.colocation)
+        scopes.overrides = outer.overrides
+        try:
+            yield
+        finally:
+            scopes.devices, scopes.colocation, scopes.overrides = before

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from graphvm.graph.default_stack import SESSIONS
 from graphvm.graph.graph import Graph, get_default_graph
-from graphvm.graph.scope_stack import SESSIONS
 from graphvm_runtime.errors import GraphError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from graphvm.graph.scope_stack import SESSIONS
+from graphvm.graph.default_stack import SESSIONS
 from graphvm.graph.source import user_source
 from graphvm.graph.tensor_shape import TensorShape, as_plain_shape
 from graphvm_runtime import shapes

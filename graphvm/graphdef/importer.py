@@ -133,7 +133,7 @@ def _imported(
         library = read_library(instances, sources, ops)
         new = [f for n, f in library.items() if not _is_there(graph.library.get(n), f)]
         for function in new:
-            graph.add_function(function)
+            graph.functions.add(function)
         graph.append(nodes)
         graph.merge_versions(message.versions.producer or message.version,
                              message.versions.min_consumer)  # fmt: skip
@@ -177,7 +177,7 @@ def _mapped(graph: Graph, inputs: Mapping[str, Any]) -> Mapped:
                 value.op if isinstance(value, Tensor) else value
             ).name
         else:
-            ends[_output(key)] = graph.here(value).endpoint
+            ends[_output(key)] = graph.capture(value).endpoint
     return Mapped(ends, after)
 
 

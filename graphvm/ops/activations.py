@@ -6,9 +6,25 @@ from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, ou
 from graphvm.graph.graph import Tensor
 from graphvm.ops.array import concat
 from graphvm.ops.math import cast
+from graphvm.ops.wrappers import Wrappers
 from graphvm_runtime import dtypes
 
 __all__ = ["crelu", "elu", "leaky_relu", "relu6", "selu", "softplus", "softsign"]
+
+_wrap = Wrappers(__name__)
+
+relu6 = _wrap.activation("relu6", "Relu6", "real", "min(max(x, 0), 6) of each element.")
+elu = _wrap.activation("elu", "Elu", "floating", "`x` above zero, exp(x) - 1 below.")
+selu = _wrap.activation(
+    "selu",
+    "Selu",
+    "floating",
+    "`elu` with scales that keep the mean and variance of normal numbers.",
+)
+softplus = _wrap.activation(
+    "softplus", "Softplus", "floating", "log(1 + exp(x)) of each element, without overflow."
+)
+softsign = _wrap.activation("softsign", "Softsign", "floating", "X / (1 + abs(x)) of each element.")
 
 
 def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor:
@@ -31,60 +47,6 @@ def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None
         return output("LeakyRelu", (x,), {"alpha": float(alpha)}, scope)
 
 
-def relu6(features: TensorLike, name: str | None = None) -> Tensor:
-    """min(max(x, 0), 6) of each element.
-
-    Args:
-        features: real, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape.
-
-    Raises:
-        DTypeError: the element type is not real.
-
-    Source: TF op `Relu6`.
-    """
-    return output("Relu6", (features,), None, name)
-
-
-def elu(features: TensorLike, name: str | None = None) -> Tensor:
-    """`x` above zero, exp(x) - 1 below.
-
-    Args:
-        features: floating, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape.
-
-    Raises:
-        DTypeError: the element type is not floating.
-
-    Source: TF op `Elu`.
-    """
-    return output("Elu", (features,), None, name)
-
-
-def selu(features: TensorLike, name: str | None = None) -> Tensor:
-    """`elu` with scales that keep the mean and variance of normal numbers.
-
-    Args:
-        features: floating, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape.
-
-    Raises:
-        DTypeError: the element type is not floating.
-
-    Source: TF op `Selu`.
-    """
-    return output("Selu", (features,), None, name)
-
-
 def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tensor:
     """The positive part beside the negative part.
 
@@ -105,39 +67,3 @@ def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tens
         x = convert_to_tensor(features, name="features")
         both = concat([x, output("Neg", (x,))], axis, scope.rstrip("/"))
         return output("Relu", (both,))
-
-
-def softplus(features: TensorLike, name: str | None = None) -> Tensor:
-    """log(1 + exp(x)) of each element, without overflow.
-
-    Args:
-        features: floating, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape.
-
-    Raises:
-        DTypeError: the element type is not floating.
-
-    Source: TF op `Softplus`.
-    """
-    return output("Softplus", (features,), None, name)
-
-
-def softsign(features: TensorLike, name: str | None = None) -> Tensor:
-    """X / (1 + abs(x)) of each element.
-
-    Args:
-        features: floating, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape.
-
-    Raises:
-        DTypeError: the element type is not floating.
-
-    Source: TF op `Softsign`.
-    """
-    return output("Softsign", (features,), None, name)

@@ -37,6 +37,7 @@ from graphvm.ops.layers import (
 )
 from graphvm.ops.math import cast, equal, range, sigmoid, tanh
 from graphvm.ops.pool import avg_pool, avg_pool2d, max_pool, max_pool2d
+from graphvm.ops.wrappers import Wrappers
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError, ShapeError
 from graphvm_runtime.shapes import is_compatible, normalized_axis, shape_text
@@ -51,23 +52,9 @@ __all__ = [
     "softsign", "sparse_softmax_cross_entropy_with_logits", "tanh", "top_k", "xw_plus_b",
 ]  # fmt: skip
 
+_wrap = Wrappers(__name__)
 
-def relu(features: TensorLike, name: str | None = None) -> Tensor:
-    """max(x, 0) of each element; NaN stays.
-
-    Args:
-        features: real, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape.
-
-    Raises:
-        DTypeError: the element type is not real.
-
-    Source: TF op `Relu`.
-    """
-    return output("Relu", (features,), None, name)
+relu = _wrap.activation("relu", "Relu", "real", "max(x, 0) of each element; NaN stays.")
 
 
 def bias_add(

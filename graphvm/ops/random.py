@@ -76,7 +76,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
 
 def _own_seed(graph: Graph) -> int:
     if not graph.outermost.get_collection(_BY_NAME):
-        return graph.next_seed()
+        return graph.functions.next_seed()
     path, around = [graph.unique_name("seed", mark_as_used=False)], graph
     while around.outer is not None:
         path.append(getattr(around, "name", ""))

@@ -1,7 +1,7 @@
 """Derivatives of loops, branches and calls: of their bodies, put together again.
 
 Backwards, a loop runs its iterations in reverse order and carries a cotangent for each variable
-that matters; it reads what it needs of each iteration (see `graphvm_runtime.ir.derivatives.saved`). A
+that matters; it reads what it needs of each iteration (`graphvm_runtime.ir.derivatives.saved`). A
 branch takes the same side again, a call is a call of the derivative.
 """
 

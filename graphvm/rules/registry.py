@@ -446,7 +446,7 @@ class Rules(Mapping[str, Rule]):
         if asked is None:
             return None
         name = asked.decode()
-        own: Rule | None = graph.outermost.gradients.get(name)
+        own: Rule | None = graph.functions.gradients.get(name)
         return self._rules.get(name) if own is None else own
 
     def of(self, node: Node, graph: Graph) -> Rule:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from graphvm.graph.default_stack import SESSIONS
 from graphvm.graph.graph import Graph, get_default_graph
-from graphvm.graph.scope_stack import SESSIONS
 from graphvm.graph.tensor import Tensor
 from graphvm.session.feeding import (
     Convert,

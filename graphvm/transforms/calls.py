@@ -99,7 +99,7 @@ def _derived(graph: Graph, node: Node, pull: Pull) -> Node:
             f"not {len(node.attrs['Tin'])} and {len(node.attrs['Tout'])}",
             node=node.signature(),
         )
-    derived = graph.outermost.derived
+    derived = graph.functions.derived
     if ref.name not in derived:
         derived[ref.name] = ""  # begun
         try:

@@ -40,7 +40,7 @@ def jvp(ys: Any, xs: Any, tangents: Any, name: str = "jvp") -> list[Tensor | Non
     graph: Graph = targets[0].graph
     known: dict[Endpoint, Tensor] = {}
     with graph.as_default(), graph.name_scope(name):
-        here = [graph.here(x) for x in sources]
+        here = [graph.capture(x) for x in sources]
         for x, inner, t in zip(sources, here, given, strict=True):
             held = graph.handle_of(inner) or inner.type
             dtype = held.dtype.base

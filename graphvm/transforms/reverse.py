@@ -98,9 +98,9 @@ def gradients(
         found = _pulled(
             graph,
             targets,
-            [graph.here(x) for x in sources],
+            [graph.capture(x) for x in sources],
             [_cotangent(y, g, i) for i, (y, g) in enumerate(zip(targets, given, strict=True))],
-            [graph.here(t) for t in stops],
+            [graph.capture(t) for t in stops],
             colocate_gradients_with_ops,
             gate_gradients,
         )

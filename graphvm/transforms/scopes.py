@@ -237,7 +237,7 @@ class RaisedRoot(Root):
         # Derivatives name values by the names of raised nodes: nobody else may have them.
         bodies = [f.body.nodes for name, f in library.items() if name not in graph.library]
         regions = (n.name for b in bodies for n in b if n.op.name in REGIONS)
-        graph._names.mark_all(n for n in (*nodes, *regions) if n not in self._there)
+        graph.reserve_names(n for n in (*nodes, *regions) if n not in self._there)
         for node in nodes.values():
             if node.op.name == "Identity" and node.name in self._there:
                 source = node.inputs[0]
@@ -295,7 +295,7 @@ class DerivedGraph(FuncGraph):
         walked = tensor.graph
         if isinstance(walked, FuncGraph) and walked is not self:
             for scope in reversed(self.scope.stack):
-                if self.outermost.bodies.get(scope.function.name) is walked:
+                if self.functions.bodies.get(scope.function.name) is walked:
                     return super().capture(scope.value(tensor.endpoint), name)
         return super().capture(tensor, name)
 

@@ -20,8 +20,8 @@ from graphvm.graph.conversion import (
     output,
     register_tensor_conversion_function,
 )
+from graphvm.graph.default_stack import SESSIONS
 from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
-from graphvm.graph.scope_stack import SESSIONS
 from graphvm.graph.scopes import init_scope
 from graphvm.graph.source import here
 from graphvm.graph.tensor_shape import TensorShape, as_plain_shape

@@ -146,11 +146,11 @@ def test_names_are_taken_by_one_thread_at_a_time() -> None:
 
     class Watched(UniqueNames):
         def take(self, name: str) -> str:
-            assert graph._lock._is_owned()  # type: ignore[attr-defined]  # of RLock
+            assert graph._table.lock._is_owned()  # type: ignore[attr-defined]  # of RLock
             taken.append(name)
             return super().take(name)
 
-    graph._names = Watched()
+    graph._scopes._names = Watched()
     with graph.as_default():
         x = tf.placeholder(tf.float32, [], name="x")
         with graph.name_scope("scope"):

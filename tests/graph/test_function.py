@@ -133,7 +133,11 @@ def test_collections_seed_and_library_are_the_outermost_graphs(graph: tf.Graph) 
         with inner.as_default():
             tf.add_to_collection("k", 1)
             assert inner.seed == 7
-            assert [graph.next_seed(), inner.next_seed(), outer.next_seed()] == [0, 1, 2]
+            assert [
+                graph.functions.next_seed(),
+                inner.functions.next_seed(),
+                outer.functions.next_seed(),
+            ] == [0, 1, 2]
             with tf.init_scope():
                 assert tf.get_default_graph() is graph
     assert graph.get_collection("k") == [1]

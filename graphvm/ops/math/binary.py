@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphvm.graph import literals
 from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
 from graphvm.graph.graph import Tensor
+from graphvm.ops.wrappers import Wrappers
 from graphvm_runtime import dtypes
 
 __all__ = [
@@ -12,6 +13,27 @@ __all__ = [
     "minimum", "mod", "multiply", "pow", "realdiv", "squared_difference", "subtract",
     "truediv",
 ]  # fmt: skip
+
+_wrap = Wrappers(__name__)
+
+floor_div = _wrap.binary("floor_div", "FloorDiv", "real", "`x / y` rounded towards minus infinity.")
+floordiv = _wrap.binary(
+    "floordiv", "FloorDiv", "real", "`x / y` rounded towards minus infinity.", node_name="floordiv"
+)
+floormod = _wrap.binary(
+    "floormod", "FloorMod", "real", "What is left after `floordiv`; it has the sign of y."
+)
+maximum = _wrap.binary(
+    "maximum", "Maximum", "real", "The greater of x and y, NaN where one is NaN."
+)
+minimum = _wrap.binary("minimum", "Minimum", "real", "The lesser of x and y, NaN where one is NaN.")
+multiply = _wrap.binary("multiply", "Mul", "numeric", "`x * y`, element by element.")
+pow = _wrap.binary("pow", "Pow", "numeric", "`x ** y`, element by element.")
+realdiv = _wrap.binary("realdiv", "RealDiv", "floating or complex", "`x / y`, element by element.")
+squared_difference = _wrap.binary(
+    "squared_difference", "SquaredDifference", "numeric", "(x - y)**2, element by element."
+)
+subtract = _wrap.binary("subtract", "Sub", "numeric", "`x - y`, element by element.")
 
 
 def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
@@ -62,206 +84,6 @@ def div_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """
     with op_scope(name or "div_no_nan", (x, y)) as scope:
         return output("DivNoNan", _floating(*_converted(x, y)), None, scope)
-
-
-def floor_div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x / y` rounded towards minus infinity.
-
-    Args:
-        x: real, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        Same element type as `x`; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `FloorDiv`.
-    """
-    return output("FloorDiv", (x, y), None, name)
-
-
-def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x / y` rounded towards minus infinity.
-
-    Args:
-        x: real, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        Same element type as `x`; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `FloorDiv`.
-    """
-    return output("FloorDiv", (x, y), None, name or "floordiv")
-
-
-def floormod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """What is left after `floordiv`; it has the sign of y.
-
-    Args:
-        x: real, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        Same element type as `x`; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `FloorMod`.
-    """
-    return output("FloorMod", (x, y), None, name)
-
-
-def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """The greater of x and y, NaN where one is NaN.
-
-    Args:
-        x: real, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        Same element type as `x`; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `Maximum`.
-    """
-    return output("Maximum", (x, y), None, name)
-
-
-def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """The lesser of x and y, NaN where one is NaN.
-
-    Args:
-        x: real, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        Same element type as `x`; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `Minimum`.
-    """
-    return output("Minimum", (x, y), None, name)
-
-
-def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x * y`, element by element.
-
-    Args:
-        x: numeric, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        Same element type as `x`; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `Mul`.
-    """
-    return output("Mul", (x, y), None, name)
-
-
-def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x ** y`, element by element.
-
-    Args:
-        x: numeric, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        Same element type as `x`; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `Pow`.
-    """
-    return output("Pow", (x, y), None, name)
-
-
-def realdiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x / y`, element by element.
-
-    Args:
-        x: floating or complex, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        Same element type as `x`; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `RealDiv`.
-    """
-    return output("RealDiv", (x, y), None, name)
-
-
-def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """(x - y)**2, element by element.
-
-    Args:
-        x: numeric, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        Same element type as `x`; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `SquaredDifference`.
-    """
-    return output("SquaredDifference", (x, y), None, name)
-
-
-def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x - y`, element by element.
-
-    Args:
-        x: numeric, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        Same element type as `x`; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `Sub`.
-    """
-    return output("Sub", (x, y), None, name)
 
 
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:

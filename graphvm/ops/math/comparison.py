@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
+from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope
 from graphvm.graph.graph import Tensor
+from graphvm.ops.wrappers import Wrappers
 from graphvm_runtime import dtypes
 
 __all__ = [
@@ -11,163 +12,27 @@ __all__ = [
     "logical_or", "logical_xor", "not_equal",
 ]  # fmt: skip
 
+_wrap = Wrappers(__name__)
 
-def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x == y`, element by element.
-
-    Args:
-        x: of any type, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        bool; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `Equal`.
-    """
-    return output("Equal", (x, y), None, name)
-
-
-def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x > y`, element by element.
-
-    Args:
-        x: real, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        bool; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `Greater`.
-    """
-    return output("Greater", (x, y), None, name)
-
-
-def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x >= y`, element by element.
-
-    Args:
-        x: real, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        bool; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `GreaterEqual`.
-    """
-    return output("GreaterEqual", (x, y), None, name)
-
-
-def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x < y`, element by element.
-
-    Args:
-        x: real, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        bool; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `Less`.
-    """
-    return output("Less", (x, y), None, name)
-
-
-def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x <= y`, element by element.
-
-    Args:
-        x: real, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        bool; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `LessEqual`.
-    """
-    return output("LessEqual", (x, y), None, name)
-
-
-def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x and y`, element by element.
-
-    Args:
-        x: bool, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        bool; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `LogicalAnd`.
-    """
-    return output("LogicalAnd", (x, y), None, name)
-
-
-def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
-    """Not x, element by element.
-
-    Args:
-        x: bool, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `LogicalNot`.
-    """
-    return output("LogicalNot", (x,), None, name)
-
-
-def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x or y`, element by element.
-
-    Args:
-        x: bool, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        bool; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `LogicalOr`.
-    """
-    return output("LogicalOr", (x, y), None, name)
+equal = _wrap.binary("equal", "Equal", "of any type", "`x == y`, element by element.", "bool")
+greater = _wrap.binary("greater", "Greater", "real", "`x > y`, element by element.", "bool")
+greater_equal = _wrap.binary(
+    "greater_equal", "GreaterEqual", "real", "`x >= y`, element by element.", "bool"
+)
+less = _wrap.binary("less", "Less", "real", "`x < y`, element by element.", "bool")
+less_equal = _wrap.binary(
+    "less_equal", "LessEqual", "real", "`x <= y`, element by element.", "bool"
+)
+logical_and = _wrap.binary(
+    "logical_and", "LogicalAnd", "bool", "`x and y`, element by element.", "bool"
+)
+logical_not = _wrap.unary("logical_not", "LogicalNot", "bool", "Not x, element by element.")
+logical_or = _wrap.binary(
+    "logical_or", "LogicalOr", "bool", "`x or y`, element by element.", "bool"
+)
+not_equal = _wrap.binary(
+    "not_equal", "NotEqual", "of any type", "`x != y`, element by element.", "bool"
+)
 
 
 def logical_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
@@ -192,23 +57,3 @@ def logical_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
         y = convert_to_tensor(y, dtypes.bool_, "y")
         one, both = logical_or(x, y), logical_and(x, y)
         return logical_and(one, logical_not(both), scope)
-
-
-def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x != y`, element by element.
-
-    Args:
-        x: of any type, any shape.
-        y: same element type, of a shape that broadcasts with `x`.
-        name: name of the operation.
-
-    Returns:
-        bool; the shapes broadcast together.
-
-    Raises:
-        DTypeError: element types differ, or the op does not take them.
-        ShapeError: the shapes do not broadcast.
-
-    Source: TF op `NotEqual`.
-    """
-    return output("NotEqual", (x, y), None, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphvm.graph.conversion import TensorLike, convert_to_tensor, output
 from graphvm.graph.graph import Tensor
+from graphvm.ops.wrappers import Wrappers
 from graphvm_runtime.dtypes import variant
 from graphvm_runtime.errors import DTypeError
 
@@ -13,77 +14,72 @@ __all__ = [
     "sin", "sqrt", "square", "tanh",
 ]  # fmt: skip
 
+_wrap = Wrappers(__name__)
 
-def abs(x: TensorLike, name: str | None = None) -> Tensor:
-    """Absolute value of each element.
-
-    Args:
-        x: real, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Abs`.
-    """
-    return output("Abs", (x,), None, name)
-
-
-def cos(x: TensorLike, name: str | None = None) -> Tensor:
-    """Cosine of each element.
-
-    Args:
-        x: floating or complex, in radians, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Cos`.
-    """
-    return output("Cos", (x,), None, name)
-
-
-def exp(x: TensorLike, name: str | None = None) -> Tensor:
-    """Exponential of each element.
-
-    Args:
-        x: floating or complex, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Exp`.
-    """
-    return output("Exp", (x,), None, name)
-
-
-def log(x: TensorLike, name: str | None = None) -> Tensor:
-    """Natural logarithm of each element: -inf at 0, NaN below.
-
-    Args:
-        x: floating or complex, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Log`.
-    """
-    return output("Log", (x,), None, name)
+abs = _wrap.unary("abs", "Abs", "real", "Absolute value of each element.")
+cos = _wrap.unary("cos", "Cos", "floating or complex, in radians", "Cosine of each element.")
+exp = _wrap.unary("exp", "Exp", "floating or complex", "Exponential of each element.")
+log = _wrap.unary(
+    "log", "Log", "floating or complex", "Natural logarithm of each element: -inf at 0, NaN below."
+)
+negative = _wrap.unary("negative", "Neg", "numeric", "Each element with its sign changed.")
+reciprocal = _wrap.unary("reciprocal", "Reciprocal", "numeric", "One over each element.")
+rsqrt = _wrap.unary(
+    "rsqrt", "Rsqrt", "floating or complex", "One over the square root of each element."
+)
+sigmoid = _wrap.unary(
+    "sigmoid",
+    "Sigmoid",
+    "floating or complex",
+    "Logistic function of each element: 1 / (1 + exp(-x)).",
+)
+sign = _wrap.unary(
+    "sign",
+    "Sign",
+    "numeric",
+    "-1, 0 or 1 by the sign of each element; x / |x| where it is complex.",
+)
+sin = _wrap.unary("sin", "Sin", "floating or complex, in radians", "Sine of each element.")
+sqrt = _wrap.unary(
+    "sqrt", "Sqrt", "floating or complex", "Square root of each element, NaN below 0."
+)
+square = _wrap.unary("square", "Square", "numeric", "Square of each element.")
+tanh = _wrap.unary("tanh", "Tanh", "floating or complex", "Hyperbolic tangent of each element.")
+ceil = _wrap.unary(
+    "ceil", "Ceil", "floating", "The least whole number that is not below each element."
+)
+expm1 = _wrap.unary(
+    "expm1", "Expm1", "floating or complex", "Exponential of each element, less one; exact near 0."
+)
+floor = _wrap.unary(
+    "floor", "Floor", "floating", "The greatest whole number that is not above each element."
+)
+log1p = _wrap.unary(
+    "log1p",
+    "Log1p",
+    "floating or complex",
+    "Natural logarithm of one plus each element; exact near 0.",
+)
+rint = _wrap.unary(
+    "rint", "Rint", "floating", "The whole number next to each element, the even one of two."
+)
+is_finite = _wrap.unary(
+    "is_finite",
+    "IsFinite",
+    "floating",
+    "Whether an element is a finite number.",
+    "bool, same shape.",
+)
+is_inf = _wrap.unary(
+    "is_inf",
+    "IsInf",
+    "floating",
+    "Whether an element is infinite, of either sign.",
+    "bool, same shape.",
+)
+is_nan = _wrap.unary(
+    "is_nan", "IsNan", "floating", "Whether an element is NaN.", "bool, same shape."
+)
 
 
 def conj(x: TensorLike, name: str | None = None) -> Tensor:
@@ -109,258 +105,6 @@ def conj(x: TensorLike, name: str | None = None) -> Tensor:
     raise DTypeError(f"conj takes numbers, not {tensor.dtype.name}")
 
 
-def negative(x: TensorLike, name: str | None = None) -> Tensor:
-    """Each element with its sign changed.
-
-    Args:
-        x: numeric, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Neg`.
-    """
-    return output("Neg", (x,), None, name)
-
-
-def reciprocal(x: TensorLike, name: str | None = None) -> Tensor:
-    """One over each element.
-
-    Args:
-        x: numeric, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Reciprocal`.
-    """
-    return output("Reciprocal", (x,), None, name)
-
-
-def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
-    """One over the square root of each element.
-
-    Args:
-        x: floating or complex, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Rsqrt`.
-    """
-    return output("Rsqrt", (x,), None, name)
-
-
-def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
-    """Logistic function of each element: 1 / (1 + exp(-x)).
-
-    Args:
-        x: floating or complex, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Sigmoid`.
-    """
-    return output("Sigmoid", (x,), None, name)
-
-
-def sign(x: TensorLike, name: str | None = None) -> Tensor:
-    """-1, 0 or 1 by the sign of each element; x / |x| where it is complex.
-
-    Args:
-        x: numeric, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Sign`.
-    """
-    return output("Sign", (x,), None, name)
-
-
-def sin(x: TensorLike, name: str | None = None) -> Tensor:
-    """Sine of each element.
-
-    Args:
-        x: floating or complex, in radians, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Sin`.
-    """
-    return output("Sin", (x,), None, name)
-
-
-def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
-    """Square root of each element, NaN below 0.
-
-    Args:
-        x: floating or complex, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Sqrt`.
-    """
-    return output("Sqrt", (x,), None, name)
-
-
-def square(x: TensorLike, name: str | None = None) -> Tensor:
-    """Square of each element.
-
-    Args:
-        x: numeric, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Square`.
-    """
-    return output("Square", (x,), None, name)
-
-
-def tanh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Hyperbolic tangent of each element.
-
-    Args:
-        x: floating or complex, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Tanh`.
-    """
-    return output("Tanh", (x,), None, name)
-
-
-def ceil(x: TensorLike, name: str | None = None) -> Tensor:
-    """The least whole number that is not below each element.
-
-    Args:
-        x: floating, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Ceil`.
-    """
-    return output("Ceil", (x,), None, name)
-
-
-def expm1(x: TensorLike, name: str | None = None) -> Tensor:
-    """Exponential of each element, less one; exact near 0.
-
-    Args:
-        x: floating or complex, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Expm1`.
-    """
-    return output("Expm1", (x,), None, name)
-
-
-def floor(x: TensorLike, name: str | None = None) -> Tensor:
-    """The greatest whole number that is not above each element.
-
-    Args:
-        x: floating, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Floor`.
-    """
-    return output("Floor", (x,), None, name)
-
-
-def log1p(x: TensorLike, name: str | None = None) -> Tensor:
-    """Natural logarithm of one plus each element; exact near 0.
-
-    Args:
-        x: floating or complex, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Log1p`.
-    """
-    return output("Log1p", (x,), None, name)
-
-
-def rint(x: TensorLike, name: str | None = None) -> Tensor:
-    """The whole number next to each element, the even one of two.
-
-    Args:
-        x: floating, any shape.
-        name: name of the operation.
-
-    Returns:
-        Same element type and shape as `x`.
-
-    Raises:
-        DTypeError: the op does not take the element type of `x`.
-
-    Source: TF op `Rint`.
-    """
-    return output("Rint", (x,), None, name)
-
-
 def round(x: TensorLike, name: str | None = None) -> Tensor:
     """The whole number next to each element, the even one of two.
 
@@ -375,57 +119,3 @@ def round(x: TensorLike, name: str | None = None) -> Tensor:
     """
     tensor = convert_to_tensor(x, name="x")
     return tensor if tensor.dtype.is_integer else output("Round", (tensor,), None, name)
-
-
-def is_finite(x: TensorLike, name: str | None = None) -> Tensor:
-    """Whether an element is a finite number.
-
-    Args:
-        x: floating, any shape.
-        name: name of the operation.
-
-    Returns:
-        bool, same shape.
-
-    Raises:
-        DTypeError: the element type is not floating.
-
-    Source: TF op `IsFinite`.
-    """
-    return output("IsFinite", (x,), None, name)
-
-
-def is_inf(x: TensorLike, name: str | None = None) -> Tensor:
-    """Whether an element is infinite, of either sign.
-
-    Args:
-        x: floating, any shape.
-        name: name of the operation.
-
-    Returns:
-        bool, same shape.
-
-    Raises:
-        DTypeError: the element type is not floating.
-
-    Source: TF op `IsInf`.
-    """
-    return output("IsInf", (x,), None, name)
-
-
-def is_nan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Whether an element is NaN.
-
-    Args:
-        x: floating, any shape.
-        name: name of the operation.
-
-    Returns:
-        bool, same shape.
-
-    Raises:
-        DTypeError: the element type is not floating.
-
-    Source: TF op `IsNan`.
-    """
-    return output("IsNan", (x,), None, name)

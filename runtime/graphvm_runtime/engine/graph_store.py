@@ -10,8 +10,8 @@ from graphvm_runtime.compiler.passes.place import Place
 from graphvm_runtime.compiler.pipeline import Compilation, Pipeline, configured
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import GraphError, InvalidArgumentError
-from graphvm_runtime.ir.bodies import functions_needed
 from graphvm_runtime.ir.graph import Function, Graph, Node, reachable
+from graphvm_runtime.ir.pruning import functions_needed
 
 
 class GraphStore:

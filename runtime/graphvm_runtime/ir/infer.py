@@ -84,7 +84,7 @@ class Resolution:
 
     def __init__(self, lookup: Lookup, beyond: Beyond | None = None) -> None:
         self._lookup = lookup
-        self._beyond = beyond
+        self.beyond = beyond
         self._values: dict[Endpoint, Value | None] = {}
         self._handles: dict[Endpoint, TensorType | None] = {}
 
@@ -119,7 +119,7 @@ class Resolution:
         while node.op.forwards:
             end = node.inputs[end.index]
             node = self._lookup(end.node)
-        far = self._beyond(end) if self._beyond is not None else None
+        far = self.beyond(end) if self.beyond is not None else None
         if far is not None:
             return far[0].constant(far[1])
         if node.op.name == "Const":
@@ -146,7 +146,7 @@ class Resolution:
                 stack.pop()
                 continue
             begun.add(current)
-            far = self._beyond(current) if self._beyond is not None else None
+            far = self.beyond(current) if self.beyond is not None else None
             if far is not None:
                 asks_values = known is self._values
                 known[current] = far[0].value(far[1]) if asks_values else far[0].handle(far[1])

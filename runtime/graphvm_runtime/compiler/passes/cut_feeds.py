@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.bodies import functions_needed
 from graphvm_runtime.ir.graph import Endpoint, Graph, Node, reachable, renamed, unused
+from graphvm_runtime.ir.pruning import functions_needed
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.shapes import TensorType
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from graphvm_runtime.compiler.request import Request
-from graphvm_runtime.ir.bodies import functions_needed
 from graphvm_runtime.ir.graph import Graph, reachable
+from graphvm_runtime.ir.pruning import functions_needed
 
 
 @dataclass(frozen=True, slots=True)
