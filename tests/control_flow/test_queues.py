@@ -38,15 +38,6 @@ def test_a_branch_that_dequeues_what_its_other_output_enqueues(taken: Any, want:
     assert run([c1, enqueue], {pred: taken, a: 3.0})[0] == want
 
 
-def test_a_handle_is_followed_through_what_hands_it_on() -> None:
-    queue = number_queue()
-    pred, a = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [])
-    c0, c1 = tf.cond(pred, lambda: (2 * a, 2 * queue.dequeue()), lambda: (a, a))
-    _, handle = tf.identity_n([a, queue.queue_ref])
-    enqueue = tf.raw_ops.QueueEnqueueV2(handle=handle, components=[c0])
-    assert run([c1, enqueue], {pred: True, a: 3.0})[0] == 12.0
-
-
 def through_a_loop() -> Any:
     queue = number_queue()
     _, x, y = tf.while_loop(
