@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from graphvm_runtime import config
 from graphvm_runtime.compiler.passes.ahead import Ahead
@@ -26,8 +26,6 @@ from graphvm_runtime.compiler.passes.infer import Infer
 from graphvm_runtime.compiler.passes.inline import Inline
 from graphvm_runtime.compiler.passes.materialise import Materialise
 from graphvm_runtime.compiler.passes.nonstrict import NonStrict
-from graphvm_runtime.compiler.passes.partition import Partition, Share, whole
-from graphvm_runtime.compiler.passes.place import Place
 from graphvm_runtime.compiler.passes.prune import Prune
 from graphvm_runtime.compiler.passes.raise_ import RaiseControlFlow
 from graphvm_runtime.compiler.passes.signatures import Signatures
@@ -37,6 +35,10 @@ from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.device_spec import DeviceSpec
 from graphvm_runtime.errors import GraphError, GraphvmError, PassError
 from graphvm_runtime.ir.graph import Graph
+
+if TYPE_CHECKING:
+    from graphvm_runtime.compiler.passes.partition import Partition, Share
+    from graphvm_runtime.compiler.passes.place import Place
 
 T = TypeVar("T")
 
@@ -117,6 +119,9 @@ class Pipeline:
         found = self.optimising()
         if self.left_out & CLUSTER:
             return found
+        # loaded late, like all that only sessions over several devices need
+        from graphvm_runtime.compiler.passes.partition import Partition
+
         return replace(found, place=place, partition=Partition(place.default))
 
     def __call__(self, graph: Graph, request: Request) -> Compilation:
@@ -159,6 +164,8 @@ class Pipeline:
         Raises:
             GraphvmError, PassError: as above, or it cannot be placed or cut.
         """
+        from graphvm_runtime.compiler.passes.partition import whole
+
         graph, request, tell = self(graph, request)
         if self.partition is None:
             return [whole(graph, request, default)]

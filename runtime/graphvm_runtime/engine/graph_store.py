@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from graphvm_runtime.compiler.passes.partition import Share
-from graphvm_runtime.compiler.passes.place import Place
 from graphvm_runtime.compiler.pipeline import Compilation, Pipeline, configured
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import GraphError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Function, Graph, Node, reachable
 from graphvm_runtime.ir.pruning import functions_needed
+
+if TYPE_CHECKING:  # only sessions over several devices load them
+    from graphvm_runtime.compiler.passes.partition import Share
+    from graphvm_runtime.compiler.passes.place import Place
 
 
 class GraphStore:
