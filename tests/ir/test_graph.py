@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +51,7 @@ def test_a_free_name_is_the_first_that_is_taken_nowhere(taken: list[str], wanted
 
 
 @pytest.mark.parametrize("value", [1.5, [1, 2], np.zeros((2, 0))])
-def test_a_constant_has_the_type_of_its_array_and_cannot_be_changed(value: object) -> None:
+def test_a_constant_has_the_type_of_its_array_and_cannot_be_changed(value: Any) -> None:
     node = constant("c", value, dtypes.float32, after=["a"])
     held = node.attrs["value"]
     assert node.outputs == (TensorType(dtypes.float32, np.shape(value)),)
