@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import graphvm as tf
 
-_OPS = [
+_OPS: list[tuple[str, Any]] = [
     ("Add", lambda a, b: a + b),
     ("Mul", lambda a, b: a * b),
     ("Sin", lambda a, b: tf.sin(a)),
