@@ -12,6 +12,8 @@ from graphvm_runtime.errors import ShapeError
 Dim: TypeAlias = int | None
 Shape: TypeAlias = tuple[Dim, ...] | None  # None: rank unknown
 
+MAX_RANK = 254  # of a shape, in TensorFlow; an array has at most as many axes as NumPy lets it
+
 
 @dataclass(frozen=True, slots=True)
 class TensorType:

@@ -51,7 +51,7 @@ def imported(text: str) -> Any:
     [
         (dims(-2), "below -1"),
         (dims(3, -5), "below -1"),
-        (dims(*[1] * 255), "rank 255"),
+        (dims(*[1] * 255), "at most 254 dimensions, got 255"),
         (dims(BIG, BIG, 0), "elements"),
         (dims(BIG, BIG), "elements"),
         (dims(2**62, 4), "elements"),

@@ -12,6 +12,7 @@ from graphvm_runtime.errors import ShapeError
 from graphvm_runtime.ir.graph import Endpoint, Node
 from graphvm_runtime.ops.control_flow import MERGES
 from graphvm_runtime.ops.registry import (
+    LONGEST_VALUE,
     NOTHING,
     Attrs,
     OpDef,
@@ -20,7 +21,7 @@ from graphvm_runtime.ops.registry import (
     Value,
     as_value,
 )
-from graphvm_runtime.shapes import TensorType
+from graphvm_runtime.shapes import Shape, TensorType
 
 Lookup: TypeAlias = Callable[[str], Node]
 # For an endpoint that stands for one of another graph: that graph's resolution, and that endpoint.
@@ -123,8 +124,8 @@ class Resolution:
         if far is not None:
             return far[0].constant(far[1])
         if node.op.name == "Const":
-            array: Array = node.attrs["value"]
-            return array
+            array = node.attrs["value"]
+            return array if isinstance(array, np.ndarray) else None
         if end.index < len(node.outputs) and node.outputs[end.index].dtype.is_integer:
             value = self.value(end)
             if value is not None and not (isinstance(value, tuple) and None in value):
@@ -232,12 +233,19 @@ class _Asking(_Inputs):
 
 
 def _value_of(node: Node, index: int, ctx: ShapeContext) -> Value | None:
-    if index or node.op.value is None:
+    if index or node.op.value is None or not _is_short(node.outputs[0].shape):
         return None
     found: Any = node.op.value(ctx)
     if isinstance(found, np.ndarray):  # of a user's own op, whose rule gives what comes easily
         return as_value(found)
     return tuple(found) if isinstance(found, list) else found
+
+
+def _is_short(shape: Shape) -> bool:
+    """Whether the value of a tensor may be worked out: of rank 0 or 1, and not long."""
+    if shape is None or shape == ():
+        return True
+    return len(shape) == 1 and (shape[0] is None or shape[0] <= LONGEST_VALUE)
 
 
 def _handle_of(node: Node, index: int, ctx: ShapeContext) -> TensorType | None:

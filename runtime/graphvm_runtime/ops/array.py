@@ -43,6 +43,7 @@ from graphvm_runtime.ops.shape_functions import (
     refused,
     scalar,
     unchanged,
+    unknown_of_rank,
     with_rank,
 )  # fmt: skip
 from graphvm_runtime.ops.slicing import Entry, entries, sliced
@@ -232,7 +233,7 @@ def _transpose(ctx: ShapeContext) -> Sequence[Shape]:
     if rank is None:
         return (None,)
     if perm is None:
-        return ((None,) * rank,)
+        return (unknown_of_rank(rank, 1),)
     axes_seen = [normalized(axis, rank, 1) for axis in perm]
     if len(set(axes_seen)) != rank:
         raise refused(f"{list(perm)} is no permutation of {rank} axes", 1)
@@ -330,11 +331,12 @@ def _strided_slice(ctx: ShapeContext) -> Sequence[Shape]:
         (length,) = with_rank(ctx, i, 1, 1)
         count = length if length is not None else count
     shape = ctx.shapes[0]
-    if count is None or shape is None:
-        if count is not None:
-            entries(ctx.attrs, count)
+    if count is None:
         return (None,)
-    open_: tuple[Dim, ...] = (None,) * count
+    open_ = unknown_of_rank(count, 1)
+    if shape is None:
+        entries(ctx.attrs, count)
+        return (None,)
     begin, end, strides = (ctx.vector(i) or open_ for i in (1, 2, 3))
     if not len(begin) == len(end) == len(strides):
         raise refused("begin, end and strides differ in length", 1)
@@ -406,7 +408,7 @@ def _pad(ctx: ShapeContext) -> Sequence[Shape]:
         return (None,)
     paddings = ctx.constant(1)
     if shape is None or paddings is None:
-        return ((None,) * rank,)
+        return (unknown_of_rank(rank, 1),)
     if (paddings < 0).any():
         raise refused(f"paddings are not negative, got {paddings.tolist()}", 1)
     wider = paddings.sum(1).tolist()

@@ -9,6 +9,7 @@ from graphvm_runtime.ops.registry import ShapeContext, define, integer, list_of,
 from graphvm_runtime.ops.shape_functions import (
     product,
     refused,
+    unknown_of_rank,
     with_rank,
     with_rank_at_least,
 )
@@ -101,7 +102,7 @@ def _wanted(ctx: ShapeContext) -> tuple[Dim, ...] | None:
     (count,) = with_rank(ctx, 0, 1, 1)
     known = ctx.integers(0)
     if known is None:
-        return None if count is None else (None,) * count
+        return None if count is None else unknown_of_rank(count, 1)
     return tuple(None if d < 0 else d for d in known)
 
 

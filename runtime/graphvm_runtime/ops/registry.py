@@ -33,6 +33,9 @@ Attrs: TypeAlias = Mapping[str, AttrValue]
 # What is known of a small integer tensor while building: a scalar, a vector, or nothing.
 Value: TypeAlias = Dim | tuple[Dim, ...]
 
+LONGEST_VALUE = 1024  # elements of a vector whose value is known while building
+MOST_TENSORS = 2**16  # of one list of outputs: a file's number must not decide more
+
 
 class Effects(IntFlag):
     """What an op does besides computing its outputs; passes ask for these, never for names."""
@@ -111,7 +114,10 @@ class Arg(NamedTuple):
         dtype: DType = self.dtype or attrs[self.type_attr]
         if self.is_ref:
             dtype = dtype.ref
-        return (dtype,) * (attrs[self.number_attr] if self.number_attr else 1)
+        if not self.number_attr:
+            return (dtype,)
+        count: int = attrs[self.number_attr]
+        return (dtype,) * count
 
 
 class AttrDef(NamedTuple):
@@ -185,7 +191,7 @@ class ShapeContext:
             return value
         shape = self.shapes[index]
         if shape is not None and len(shape) == 1 and shape[0] is not None:
-            return (None,) * shape[0]
+            return (None,) * shape[0] if shape[0] <= LONGEST_VALUE else None
         return None
 
     def scalar(self, index: int) -> int | None:
@@ -306,11 +312,15 @@ class OpDef:
         return MappingProxyType(attrs)
 
     def _check_types(self, arg: Arg, types: Sequence[DType], attrs: Attrs) -> None:
-        expected = arg.dtypes(attrs)
-        if len(expected) != len(types):
+        # a number is compared before so many types are made
+        expected = () if arg.number_attr else arg.dtypes(attrs)
+        count = attrs[arg.number_attr] if arg.number_attr else len(expected)
+        if count != len(types):
             raise GraphError(
-                f"{self.name} takes {len(expected)} tensors for {arg.name!r}, got {len(types)}"
+                f"{self.name} takes {count} tensors for {arg.name!r}, got {len(types)}"
             )
+        if arg.number_attr:
+            expected = arg.dtypes(attrs)
         for want, got in zip(expected, types, strict=True):
             if want.base is not got.base:
                 raise DTypeError(
@@ -323,8 +333,16 @@ class OpDef:
                     do="pass the variable itself",
                 )
 
+    def _counts_outputs(self, name: str) -> bool:
+        return any(name == arg.number_attr for arg in self.outputs)
+
     def _check_attr(self, name: str, declared: AttrDef, value: AttrValue) -> None:
         many = declared.kind.startswith("list(")
+        if declared.kind == "int" and value > MOST_TENSORS and self._counts_outputs(name):
+            raise GraphError(
+                f"{name} of {self.name} must be at most {MOST_TENSORS}, got {value}: it is a "
+                "number of outputs"
+            )
         if declared.allowed is not None:
             for each in value if many else (value,):
                 if each not in declared.allowed:
@@ -578,8 +596,8 @@ def list_of(kind: str, default: AttrValue = REQUIRED, minimum: int | None = None
 
 
 def as_value(array: Array) -> Value | None:
-    """A constant as a partial value: integers of rank 0 or 1, at most 1024 of them."""
-    if array.dtype.kind not in "iu" or array.ndim > 1 or array.size > 1024:
+    """A constant as a partial value: integers of rank 0 or 1, at most `LONGEST_VALUE` of them."""
+    if array.dtype.kind not in "iu" or array.ndim > 1 or array.size > LONGEST_VALUE:
         return None
     if array.ndim == 0:
         return int(array)

@@ -11,7 +11,15 @@ from collections.abc import Callable, Sequence
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import ShapeError
 from graphvm_runtime.ops.registry import ShapeContext, ShapeFn, Value, ValueFn
-from graphvm_runtime.shapes import Dim, Shape, broadcast, merged, normalized_axis, shape_text
+from graphvm_runtime.shapes import (
+    MAX_RANK,
+    Dim,
+    Shape,
+    broadcast,
+    merged,
+    normalized_axis,
+    shape_text,
+)
 
 BROADCASTS = "C1: the shapes broadcast by NumPy's rule"
 AXES_IN_RANK = "C1: each axis is within the rank"
@@ -117,6 +125,13 @@ def agreed(shapes: Sequence[Shape], number: int) -> Shape:
     except ShapeError as error:
         raise refused(error.what, number) from None
     return out
+
+
+def unknown_of_rank(rank: int, number: int) -> tuple[Dim, ...]:
+    """A shape of that rank with unknown dimensions; constraint `number` bounds the rank."""
+    if rank > MAX_RANK:
+        raise refused(f"a tensor must have at most {MAX_RANK} axes, got {rank}", number)
+    return (None,) * rank
 
 
 def with_rank(ctx: ShapeContext, index: int, rank: int, number: int) -> tuple[Dim, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Graph, Node
 from graphvm_runtime.kernels.registry import has_kernel, made
 from graphvm_runtime.ops.registry import Effects, ShapeContext, Trait
-from graphvm_runtime.shapes import TensorType
+from graphvm_runtime.shapes import Shape, TensorType
 
 _LARGEST = 1 << 16  # elements; larger results cost more to keep than to compute
 
@@ -70,6 +71,8 @@ def _constant_of(
         said = node.op.value(ShapeContext(node.op, shapes, node.attrs)) if node.op.value else None
         if said is not None and (isinstance(said, int) or None not in said):
             return _const(node, np.array(said, np.int64).astype(dtype.numpy))
+    if not _is_small(node.outputs[0].shape):
+        return None
     if not node.inputs or any(e.node not in known or e.index for e in node.inputs):
         return None
     try:
@@ -80,6 +83,10 @@ def _constant_of(
     if value.size > _LARGEST or value.dtype != dtype.numpy:
         return None
     return _const(node, value.copy())
+
+
+def _is_small(shape: Shape) -> bool:
+    return shape is None or None in shape or math.prod(d or 0 for d in shape) <= _LARGEST
 
 
 def _const(node: Node, value: Any) -> Node:

@@ -14,6 +14,7 @@ from graphvm_runtime.ir.graphdef.tensor_proto import (
     decode,
     encode,
     encode_into,
+    is_truncated,
     shape_of_proto,
     shape_proto,
 )
@@ -62,13 +63,28 @@ class UnreadableTensor:
         return f"<unreadable tensor: {self.error.what}>"
 
 
+class TruncatedTensor(UnreadableTensor):
+    """A tensor attribute that is far larger than its message: written out where it is used."""
+
+    __slots__ = ()
+
+    def __init__(self, proto: TensorProto) -> None:
+        super().__init__(proto, InvalidArgumentError("the tensor is written out when it is used"))
+
+    def decode(self) -> Array:
+        """The whole array. Raises ResourceExhaustedError where there is no memory for it."""
+        return decode(self.proto)
+
+
 def read_tensor(proto: TensorProto) -> Array | UnreadableTensor:
-    """The array of a message, or what stands for one that cannot be read.
+    """The array of a message, or a placeholder for one that cannot be read, or not yet.
 
     Raises:
         GraphError: its shape is none, or not known whole.
     """
     try:
+        if is_truncated(proto):
+            return TruncatedTensor(proto)
         return decode(proto)
     except GraphvmError as error:
         shape = shape_of_proto(proto.tensor_shape)
@@ -111,6 +127,41 @@ def _one(field: str, bindings: Bindings) -> Callable[[Any], AttrValue]:
 
 
 _PLAIN = frozenset("sifb")
+
+# Attributes that a node may have beside those of its op, with their kinds: hints, which count only
+# where they are of that kind.
+_HINTS = {
+    "_class": "list(string)",
+    "_counter": "int",
+    "_family": "string",
+    "_gradient_op_type": "string",
+    "_handle_type": "tensor type",
+    "_order": "int",
+    "_output_shapes": "list(shape)",
+    "_path": "list(string)",
+    "_trips": "int",
+}
+
+
+def read_undeclared(
+    messages: Mapping[str, AttrProto], bindings: Bindings | None = None
+) -> dict[str, AttrValue]:
+    """Values of attributes that an op does not declare, without hints of a wrong kind.
+
+    Raises:
+        GraphError: a placeholder stands for nothing.
+    """
+    out: dict[str, AttrValue] = {}
+    for name, message in messages.items():
+        kind = _HINTS.get(name)
+        if kind is not None and kind.startswith("list("):
+            filled = {field.name for field, _ in message.list.ListFields()}
+            if message.WhichOneof("value") != "list" or filled - {_FIELDS[kind[5:-1]]}:
+                continue
+        value = as_tensor_type(read_attr(message, "", bindings))
+        if kind is None or kind.startswith("list(") or kind_of(value) == kind:
+            out[name] = value
+    return out
 
 
 def read_attr(proto: AttrProto, kind: str = "", bindings: Bindings | None = None) -> AttrValue:

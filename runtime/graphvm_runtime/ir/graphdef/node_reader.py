@@ -21,9 +21,9 @@ from graphvm_runtime.ir.constants import CONST, constant_attrs
 from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node, Source
 from graphvm_runtime.ir.graphdef.attrs import (
     Bindings,
-    as_tensor_type,
     checked_constant,
     read_attr,
+    read_undeclared,
 )
 from graphvm_runtime.ir.graphdef.debug_info import Sources
 from graphvm_runtime.ir.graphdef.file_order import (
@@ -330,7 +330,7 @@ class Reader:
         for name in attr:  # items() of such a mapping is slower
             value = attr[name]
             if name == SHAPES:
-                stated = read_attr(value, "", self._bindings)
+                stated = read_undeclared({name: value}, self._bindings).get(name)
                 continue
             if key is None:
                 continue
@@ -392,7 +392,8 @@ class Reader:
 
     def _called(self, d: NodeDef, types: Sequence[TensorType]) -> _Shared:
         """A node whose op is a function: a call of it."""
-        given = {k: read_attr(v, "", self._bindings) for k, v in d.attr.items() if k != SHAPES}
+        messages = {k: v for k, v in d.attr.items() if k != SHAPES}
+        given = read_undeclared(messages, self._bindings)
         own = {k: given.pop(k) for k in list(given) if k.startswith("_")}
         ref = self._instances.instance(FuncRef(d.op, tuple(sorted(given.items()))))
         self._instances.called.add(ref.name)
@@ -479,7 +480,7 @@ def read_attrs(
         if declared is None:
             if name in defaults and defaults[name] == message:
                 continue
-            out[name] = as_tensor_type(read_attr(message, "", bindings))
+            out |= read_undeclared({name: message}, bindings)
             continue
         try:
             out[name] = read_attr(message, declared.kind, bindings)

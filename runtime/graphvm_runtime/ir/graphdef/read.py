@@ -18,6 +18,7 @@ from graphvm_runtime.ir.graph import GRADIENT, PRODUCER, Endpoint, Function, Gra
 from graphvm_runtime.ir.graphdef.attrs import (
     Bindings,
     read_attr,
+    read_undeclared,
 )
 from graphvm_runtime.ir.graphdef.debug_info import Sources
 from graphvm_runtime.ir.graphdef.functions import Instances, arg_types, flat_names, result_ends
@@ -202,14 +203,9 @@ def read_function(
     for position, arg in enumerate(signature.input_arg):
         types = arg_types(arg, bindings)
         for index, dtype in enumerate(types):
-            given = (
-                {
-                    k: read_attr(v, "", bindings)
-                    for k, v in definition.arg_attr[position].attr.items()
-                }
-                if position in definition.arg_attr
-                else {}
-            )
+            given = {}
+            if position in definition.arg_attr:
+                given = read_undeclared(definition.arg_attr[position].attr, bindings)
             shapes = given.pop(SHAPES, None)
             shape: Shape = shapes[min(index, len(shapes) - 1)] if shapes else None
             attrs = {**given, "T": dtype, "index": at, SHAPES: (shape,)}

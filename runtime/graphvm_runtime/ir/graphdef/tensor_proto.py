@@ -23,11 +23,12 @@ from graphvm_runtime.errors import (
 )
 from graphvm_runtime.protos.tensor_pb2 import TensorProto
 from graphvm_runtime.protos.tensor_shape_pb2 import TensorShapeProto
+from graphvm_runtime.shapes import MAX_RANK
 
 MESSAGE_LIMIT = 2**31 - 1  # bytes: what one protocol buffer message can hold
 _MAX_RANK = 64  # NumPy's
-_RANKS = 254  # TensorFlow's: what a shape may have, if not an array
 _ELEMENTS = 2**63 - 1
+_REPEATED = 2**16  # elements above which a repeated value is not written out
 
 # Element type -> the list that holds it, and NumPy's type of that list's elements.
 _LISTS: dict[DType, tuple[str, Any]] = {
@@ -74,7 +75,10 @@ def decode(proto: TensorProto) -> Array:
             return found
     count = math.prod(shape)
     try:
-        array = _elements(proto, dtype, count).reshape(shape)
+        if count > _REPEATED and not proto.tensor_content and stated_elements(proto, dtype) < 2:
+            array = np.broadcast_to(_elements(proto, dtype, 1).reshape(()), shape)
+        else:
+            array = _elements(proto, dtype, count).reshape(shape)
     except GraphvmError:
         raise
     except (MemoryError, OverflowError, ValueError) as error:
@@ -84,6 +88,29 @@ def decode(proto: TensorProto) -> Array:
         ) from error
     array.flags.writeable = False
     return array
+
+
+def is_truncated(proto: TensorProto) -> bool:
+    """Whether the array would be far larger than the message: most of it repeats the last value.
+
+    `decode` writes such an array out, unless all of it is one value.
+    """
+    dtype = dtypes.from_enum(proto.dtype)
+    if dtype.is_ref or proto.tensor_content or not proto.tensor_shape.dim:
+        return False
+    count = math.prod([max(d.size, 0) for d in proto.tensor_shape.dim])
+    stated = stated_elements(proto, dtype)
+    return stated > 1 and count > max(_REPEATED, 16 * stated)
+
+
+def stated_elements(proto: TensorProto, dtype: DType) -> int:
+    """Number of elements in the list of a message that has no raw content."""
+    if dtype is dtypes.string:
+        return len(proto.string_val)
+    if dtype not in _LISTS:
+        return len(proto.float8_val)
+    values = len(getattr(proto, _LISTS[dtype][0]))
+    return values // 2 if dtype.is_complex else values
 
 
 def encode(array: object, dtype: object = None) -> TensorProto:
@@ -114,6 +141,8 @@ def encode_into(proto: TensorProto, array: object, dtype: object = None) -> None
     proto.tensor_shape.SetInParent()
     for size in given.shape:
         proto.tensor_shape.dim.add(size=size)
+    if given.size > 1 and not any(given.strides):  # one value, repeated
+        given = given[(0,) * given.ndim].reshape(1)
     if kind is dtypes.string:
         proto.string_val.extend(_as_bytes(x) for x in given.ravel().tolist())
         return
@@ -161,8 +190,8 @@ def shape_of_proto(proto: TensorShapeProto) -> tuple[int | None, ...] | None:
 
 
 def _check_size(sizes: Sequence[int]) -> None:
-    if len(sizes) > _RANKS:
-        raise GraphError(f"a shape of rank {len(sizes)}; at most {_RANKS} is a shape")
+    if len(sizes) > MAX_RANK:
+        raise GraphError(f"a shape must have at most {MAX_RANK} dimensions, got {len(sizes)}")
     count = 1
     for size in sizes:  # in this order, as TensorFlow does it: what comes after a 0 is let pass
         if size < 0:
