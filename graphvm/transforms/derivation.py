@@ -47,7 +47,7 @@ class Derivation:
         library: functions that its nodes name.
         nodes: the nodes to look at, in topological order.
         sources: what is differentiated by.
-        stops: what counts as constant.
+        stops: what counts as constant: a node that makes one of them is not differentiated.
         colocate: put new nodes on the devices of those whose derivative they are.
         gate: all cotangents of a node are there before any of them is used.
     """
@@ -78,14 +78,15 @@ class Derivation:
         self.stacks: set[tuple[Steps, Endpoint]] = set()  # of which some of what is on depends
         self.touched: set[str] = set()  # nodes that a derivative of theirs connects
         self.tangents: dict[Steps, tuple[BodyScope, dict[Endpoint, Tensor]]] = {}
+        self.stopped = {e.node for e in stops}
         self._holds: dict[str, bool] = {}
         self._open: list[str] = []  # functions that are being looked at
-        reached, size = self._mark((), nodes, sources, stops), (-1, -1)
+        reached, size = self._mark((), nodes, sources), (-1, -1)
         # what is not raised leads back to itself, by edges and by stacks
         again = any(n.op.name in NEXTS for n in nodes)
         while (again or self.stacks) and size != (len(reached), len(self.stacks)):
             size = len(reached), len(self.stacks)
-            reached = self._mark((), nodes, reached, stops)
+            reached = self._mark((), nodes, reached)
 
     def function(self, name: str) -> Function:
         """A function that a node names. Raises GraphError."""
@@ -97,16 +98,14 @@ class Derivation:
     # -- what depends on what --------------------------------------------------------------
 
     def _mark(
-        self,
-        steps: Steps,
-        nodes: Sequence[Node],
-        sources: Iterable[Endpoint],
-        stops: frozenset[Endpoint] = frozenset(),
+        self, steps: Steps, nodes: Sequence[Node], sources: Iterable[Endpoint]
     ) -> set[Endpoint]:
         reached = self.reached[steps] = set(sources)
         rules = RULES
         for node in nodes:
             op = node.op.name
+            if self._is_stopped(steps, node):
+                continue
             if op in REGIONS:
                 given = {i for i, e in enumerate(node.inputs) if e in reached}
                 outs = self._mark_region(steps, node, given)
@@ -138,8 +137,12 @@ class Derivation:
                 ]
             else:
                 continue
-            reached.update(e for e in found if e not in stops)
+            reached.update(found)
         return reached
+
+    def _is_stopped(self, steps: Steps, node: Node) -> bool:
+        """Whether it makes a tensor that counts as constant; as in TensorFlow, all of it does."""
+        return not steps and node.name in self.stopped
 
     def _mark_region(self, steps: Steps, node: Node, given: set[int]) -> set[int]:
         """Outputs of a node with bodies that depend, when these inputs do."""
@@ -358,6 +361,8 @@ class Derivation:
             if node.op.name == SAVED:
                 if some:
                     self._seed(scope, node, given[0])
+                continue
+            if self._is_stopped(scope.steps, node):
                 continue
             touched = name in self.touched and not scope.steps
             if not node.inputs or not (some or touched or (scope.steps, name) in self.seeded):
