@@ -11,12 +11,11 @@ from typing import Any
 from graphvm.graph.graph import Graph
 from graphvm.graphdef.freezing import frozen
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ops.registry import Trait, has_trait, known, lookup
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.protos.node_def_pb2 import NodeDef
 
 __all__ = ["convert_variables_to_constants", "extract_sub_graph", "remove_training_nodes"]
-
-_VARIABLES = frozenset(("Variable", "VariableV2", "VarHandleOp"))
 
 
 def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> GraphDef:
@@ -83,10 +82,12 @@ def convert_variables_to_constants(
     """
     wanted = extract_sub_graph(input_graph_def, output_node_names)
     names = dict.fromkeys(
-        node.name for node in [*wanted.node, *_body_nodes(wanted)] if node.op in _VARIABLES
+        node.name
+        for node in [*wanted.node, *_body_nodes(wanted)]
+        if has_trait(node.op, Trait.VARIABLE)
     )
     for node in _body_nodes(wanted):
-        if node.op in _VARIABLES and node.attr["shared_name"].s:
+        if has_trait(node.op, Trait.VARIABLE) and node.attr["shared_name"].s:
             # a reference in a body is found by the name of the variable outside
             names.setdefault(node.attr["shared_name"].s.decode(errors="backslashreplace"))
     known = [
@@ -153,7 +154,7 @@ def remove_training_nodes(
 def _reads_reference(by_name: dict[str, NodeDef], node: NodeDef) -> bool:
     """Whether an identity is the read of a reference, which happens when it runs."""
     below = by_name.get(_plain(node.input[0]))
-    return below is None or below.op in ("Variable", "VariableV2", "Assign", "AssignAdd")
+    return below is None or (known(below.op) and any(o.is_ref for o in lookup(below.op).outputs))
 
 
 def _followed(text: str, through: dict[str, str]) -> str:

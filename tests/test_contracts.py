@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC = {"ir", "ops", "engine", "checkpoint", "protos", "register"}
-GROUND = {"errors", "config", "dtypes", "shapes", "device_spec", "trace"}
+GROUND = {"errors", "config", "dtypes", "shapes", "device_spec", "trace", "frames", "varint"}
 LINTER = "from importlinter.cli import lint_imports_command as main; main()"
 VERDICT = re.compile(r"^(.+) (KEPT|BROKEN)", re.MULTILINE)
 

@@ -13,7 +13,7 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir import graph as ir
-from graphvm_runtime.ir.graph import Endpoint, Function, Node, reachable, source_text
+from graphvm_runtime.ir.graph import Endpoint, Function, Node, reachable, source_text, unused
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ops.registry import AttrValue, lookup
 from graphvm_runtime.shapes import TensorType
@@ -361,10 +361,7 @@ def _legal(name: str) -> str:
 
 
 def _unused(name: str, taken: set[str]) -> str:
-    made, count = name, 0
-    while made in taken:
-        count += 1
-        made = f"{name}_{count}"
+    made = unused(name, taken)
     taken.add(made)
     return made
 

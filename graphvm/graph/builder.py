@@ -14,13 +14,13 @@ from graphvm_runtime import shapes
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.dtypes import Array, DType
 from graphvm_runtime.errors import GraphError, GraphvmError
+from graphvm_runtime.ir.constants import CONST, constant_attrs
 from graphvm_runtime.ir.graph import Endpoint, Node, Source, source_text
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.typed import Types
 from graphvm_runtime.ops.registry import Attrs, OpDef, lookup
 from graphvm_runtime.shapes import TensorType
 
-_CONST = lookup("Const")
 _SHAREABLE = frozenset((bool, int, bytes, DType))  # what can be told apart by comparing
 
 _new = tuple.__new__  # what Node(...) and Endpoint(...) come down to, without the call in between
@@ -77,10 +77,9 @@ class NodeBuilder:
         return self._constant(array, dtype, final, source)
 
     def _constant(self, array: Array, dtype: DType, final: str, source: Source) -> Tensor:
-        array.flags.writeable = False
-        attrs = MappingProxyType({"value": array, "dtype": dtype})
+        attrs = constant_attrs(array, dtype)
         outputs = self._types.constant(dtype, array.shape)
-        at = self._insert(_CONST, (), attrs, outputs, final, (), source)
+        at = self._insert(CONST, (), attrs, outputs, final, (), source)
         return self._table.first_output_at(at)
 
     def add_with_constants(

@@ -13,32 +13,21 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, functions_used
+from graphvm_runtime.ir.constants import constant
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, functions_used, unused
 from graphvm_runtime.ir.graphdef.read import read_graph
 from graphvm_runtime.ir.graphdef.write import write_graph
-from graphvm_runtime.ops.functional import BRANCHES
-from graphvm_runtime.ops.registry import FuncRef, lookup
+from graphvm_runtime.ops.registry import FuncRef, Trait, lookup
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.shapes import TensorType
 
 __all__ = ["frozen"]
 
-_VARIABLES = frozenset(("Variable", "VariableV2", "VarHandleOp"))
 # ops that hand on whatever they get, and what each is called for values
 _PASSING = {
     name: name.removeprefix("Ref")
     for stem in ("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration")
     for name in (stem, "Ref" + stem)
-}
-_TYPE_LISTS = {
-    "If": "Tin",
-    "StatelessIf": "Tin",
-    "Case": "Tin",
-    "StatelessCase": "Tin",
-    "While": "T",
-    "StatelessWhile": "T",
-    "PartitionedCall": "Tin",
-    "StatefulPartitionedCall": "Tin",
 }
 
 
@@ -85,9 +74,9 @@ class _Freezer:
 
     def _node(self, node: Node, held: dict[Endpoint, TensorType]) -> Node:
         op = node.op.name
-        if op in _VARIABLES:
+        if node.op.traits & Trait.VARIABLE:
             return self._variable(node, held)
-        if op in _TYPE_LISTS:
+        if node.op.region is not None:
             return self._caller(node, held)
         types = [held.get(end) for end in node.inputs]
         first = next((t for t in types if t is not None), None)
@@ -124,18 +113,20 @@ class _Freezer:
         value = _array(found, dtype)
         type_ = TensorType(dtype, value.shape)
         held[Endpoint(name, 0)] = type_
-        return _constant(node, value, type_)
+        return _constant(node, value, dtype)
 
     def _caller(self, node: Node, held: dict[Endpoint, TensorType]) -> Node:
         """A node with bodies: those get values in place of handles."""
-        skip = int(node.op.name in BRANCHES)  # the predicate is no argument
+        region = node.op.region
+        assert region is not None
+        skip = region.first
         given = tuple(held.get(end) for end in node.inputs[skip:])
         refs = {key: body_ref(node, key) for key in body_keys(node)}
         bodies = {k: FuncRef(self._specialised(r.name, given), r.attrs) for k, r in refs.items()}
         attrs = with_bodies(node.attrs, bodies)
         if not any(given):
             return node.changed(attrs=MappingProxyType(attrs))
-        kind = _TYPE_LISTS[node.op.name]
+        kind = region.types
         attrs[kind] = tuple(
             old if new is None else new.dtype
             for old, new in zip(node.attrs[kind], given, strict=True)
@@ -172,9 +163,7 @@ class _Freezer:
         if all(a is b for a, b in zip(after, function.body.nodes, strict=True)):
             self._names[key] = name
             return name
-        new = f"{name}_frozen"
-        while new in self._library or new in self.made:
-            new += "_"
+        new = unused(f"{name}_frozen", self._library, self.made)
         self._names[key] = new
         self.made[new] = replace(
             function, name=new, body=Graph(tuple(after), {}, function.body.producer)
@@ -188,11 +177,8 @@ def _parameter(node: Node, type_: TensorType) -> Node:
     return node.changed(attrs=MappingProxyType(attrs), outputs=(type_,))
 
 
-def _constant(node: Node, value: Array, type_: TensorType) -> Node:
-    attrs = {"dtype": type_.dtype, "value": value}
-    return node.changed(
-        op=lookup("Const"), inputs=(), attrs=MappingProxyType(attrs), outputs=(type_,)
-    )
+def _constant(node: Node, value: Array, dtype: dtypes.DType) -> Node:
+    return constant(node.name, value, dtype, node.after, node.device, node.source)
 
 
 def _reader(node: Node, held: TensorType) -> Node:
@@ -202,8 +188,8 @@ def _reader(node: Node, held: TensorType) -> Node:
     if node.op.name == "VariableShape":
         out = node.attrs["out_type"]
         value = np.array(held.shape, out.numpy)
-        return _constant(node, value, TensorType(out, value.shape))
-    return _constant(node, np.array(True), TensorType(dtypes.bool_, ()))
+        return _constant(node, value, out)
+    return _constant(node, np.array(True), dtypes.bool_)
 
 
 def _array(value: Any, dtype: dtypes.DType) -> Array:

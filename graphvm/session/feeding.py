@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,7 +29,7 @@ Pack: TypeAlias = Callable[[Sequence[Any]], Any]
 
 
 def converter(tensor: Tensor) -> Convert:
-    """What turns a fed value into an array of the tensor's type.
+    """The function that turns a fed value into an array of the tensor's type.
 
     The array is the caller's own where no conversion was needed. Numbers are cast silently, as
     in TensorFlow: 1.5 fed to int32 is 1.
@@ -40,11 +40,12 @@ def converter(tensor: Tensor) -> Convert:
     """
     dtype, shape = tensor.dtype.base, tensor.type.shape
     numpy = dtype.numpy
-    scalar = numpy.type
 
-    def slow(value: Any) -> Any:
+    fits = _shape_test(shape)
+
+    def general(value: Any) -> Any:
         array = _array(value, tensor, dtype)
-        if not is_compatible(array.shape, shape):
+        if not fits(array.shape):
             raise _unfit(
                 ShapeError,
                 f"a value of shape {shape_text(array.shape)} cannot be fed to {tensor.name!r}, "
@@ -55,67 +56,120 @@ def converter(tensor: Tensor) -> Convert:
         return taken_in(array)
 
     if numpy.kind == "O":
-        return slow
+        return general
     if shape == ():
-        return lambda value: value if type(value) is scalar else slow(value)
-    if shape is None or None in shape:
-        return slow
-    fixed: Shape = shape
+        return _scalar_converter(dtype, general)
 
-    def fast(value: Any) -> Any:
-        if type(value) is np.ndarray and value.dtype is numpy and value.shape == fixed:
+    def convert(value: Any) -> Any:
+        if type(value) is np.ndarray and value.dtype is numpy:
+            own = value.shape
+            if own == shape or (own and fits(own)):  # rank 0 becomes a NumPy scalar
+                return value
+        return general(value)
+
+    return convert
+
+
+def _shape_test(shape: Shape) -> Callable[[tuple[int, ...]], bool]:
+    """Whether an array's shape is one that a static shape allows."""
+    if shape is None:
+        return lambda own: True
+    if None not in shape:
+        return lambda own: own == shape
+    rest, rank = shape[1:], len(shape)
+    if None not in rest:  # a batch of examples
+        return lambda own: own[1:] == rest and len(own) == rank
+    return lambda own: is_compatible(own, shape)
+
+
+def _scalar_converter(dtype: DType, general: Convert) -> Convert:
+    """The converter of a scalar: Python's numbers need no array where they fit."""
+    scalar: Any = dtype.numpy.type
+    if dtype.is_bool:
+        kinds: dict[type, tuple[float, float]] = {bool: (0, 1)}
+    elif dtype.is_integer:
+        kinds = {int: (int(dtype.min), int(dtype.max))}
+    elif dtype.is_floating:
+        limit = float(dtype.max)
+        # integers up to 2**53 become floats, which are then rounded once
+        kinds = {float: (-limit, limit), np.float64: (-limit, limit), int: (-(2**53), 2**53)}
+        if limit < 2**53:
+            kinds[int] = -limit, limit
+    else:
+        kinds = {}
+
+    def convert(value: Any) -> Any:
+        kind = type(value)
+        if kind is scalar:
             return value
-        return slow(value)
+        bounds = kinds.get(kind)
+        if bounds is not None and bounds[0] <= value <= bounds[1]:
+            return scalar(value)
+        return general(value)
 
-    return fast
+    return convert
 
 
 def _array(value: Any, tensor: Tensor, dtype: DType) -> Any:
-    if isinstance(value, Tensor | Operation):
-        raise _unfit(
-            DTypeError,
-            f"the value fed to {tensor.name!r} is a {type(value).__name__}",
-            tensor,
-            "feed numbers, strings, lists or NumPy arrays; what `session.run` gives for it will do",
-        )
-    if dtype is string:
-        return _strings(value, tensor)
-    if dtype.numpy.kind == "O":
-        return value
-    if type(value) is int and (dtype.is_integer or dtype.is_bool):
-        # a Python integer that does not fit is a mistake; an array is cast like one in NumPy
-        least, greatest = (0, 1) if dtype.is_bool else (int(dtype.min), int(dtype.max))
-        if not least <= value <= greatest:
+    numpy = dtype.numpy
+    if type(value) is not np.ndarray:
+        if isinstance(value, Tensor | Operation):
             raise _unfit(
                 DTypeError,
-                f"{value} does not fit into {dtype.name}, the type of {tensor.name!r}",
+                f"the value fed to {tensor.name!r} is a {type(value).__name__}",
                 tensor,
-                f"feed a number from {least} to {greatest}, or let the tensor be of a wider type",
+                "feed numbers, strings, lists or NumPy arrays; what `session.run` returns will do",
             )
-        return dtype.numpy.type(value)
-    what = f"{clipped(value)} cannot be fed to {tensor.name!r} of {dtype.name}"
+        if type(value) is int and (dtype.is_integer or dtype.is_bool):
+            return _integer(value, tensor, dtype)
+    if dtype is string:
+        return _strings(value, tensor)
+    if numpy.kind == "O":
+        return value
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError) as error:
         raise _unfit(
             ShapeError,
-            f"{what}: its lists are of different lengths",
+            f"{_cannot(value, tensor)}: its lists are of different lengths",
             tensor,
             "fill them up to one length, or feed them one by one",
         ) from error
-    if array.dtype == dtype.numpy:
+    if array.dtype == numpy:
         return array
     if array.dtype.kind == "c" and (dtype.is_floating or dtype.is_integer):
         raise _unfit(
-            DTypeError, f"{what}: its imaginary part would be lost", tensor, "feed its real part"
+            DTypeError,
+            f"{_cannot(value, tensor)}: its imaginary part would be lost",
+            tensor,
+            "feed its real part",
         )
     try:
+        if array.dtype.kind in "iub" and numpy.itemsize > 2:  # cannot overflow loudly
+            return array.astype(numpy)
         with np.errstate(all="ignore"):
-            return array.astype(dtype.numpy)
+            return array.astype(numpy)
     except (TypeError, ValueError, OverflowError) as error:
         kind = ShapeError if isinstance(error, ValueError) else DTypeError
         why = "it is text" if array.dtype.kind in "SU" else str(error)
-        raise _unfit(kind, f"{what}: {why}", tensor, "feed numbers") from error
+        raise _unfit(kind, f"{_cannot(value, tensor)}: {why}", tensor, "feed numbers") from error
+
+
+def _integer(value: int, tensor: Tensor, dtype: DType) -> Any:
+    """A Python integer; one that does not fit is a mistake, unlike an array, which is cast."""
+    least, greatest = (0, 1) if dtype.is_bool else (int(dtype.min), int(dtype.max))
+    if not least <= value <= greatest:
+        raise _unfit(
+            DTypeError,
+            f"{value} does not fit into {dtype.name}, the type of {tensor.name!r}",
+            tensor,
+            f"feed a number from {least} to {greatest}, or let the tensor be of a wider type",
+        )
+    return dtype.numpy.type(value)
+
+
+def _cannot(value: Any, tensor: Tensor) -> str:
+    return f"{clipped(value)} cannot be fed to {tensor.name!r} of {tensor.dtype.base.name}"
 
 
 def _unfit(kind: type[GraphvmError], what: str, tensor: Tensor, do: str) -> GraphvmError:
@@ -274,11 +328,41 @@ def _node_of(element: Any) -> Any:
     return (element if isinstance(element, Operation) else element.op).node
 
 
-def cache_key(structure: Any) -> Hashable:
-    """What two equal fetches have in common. Raises TypeError for what cannot be hashed."""
-    if isinstance(structure, list | tuple):
-        return (type(structure), *map(cache_key, structure))
-    if isinstance(structure, Mapping):
-        return (type(structure), tuple(structure), *map(cache_key, structure.values()))
-    hash(structure)
-    return structure  # type: ignore[no-any-return]  # hash() has just proved it
+def cache_key(fetches: Any, feeds: Iterable[Any]) -> tuple[Any, ...]:
+    """A key that runs of equal fetches and feeds share.
+
+    Structures of one level come first, and need no look at their parts: `flat_key`.
+
+    Raises:
+        TypeError: something in it cannot be hashed.
+    """
+    if isinstance(fetches, list | tuple):
+        return (type(fetches), len(fetches), *map(_part_key, fetches), *feeds)
+    if isinstance(fetches, Mapping):
+        values = map(_part_key, fetches.values())
+        return (type(fetches), len(fetches), *fetches, *values, *feeds)
+    return (fetches, *feeds)
+
+
+def flat_key(fetches: Any, feeds: Iterable[Any]) -> tuple[Any, ...]:
+    """What `cache_key` gives where no part of `fetches` is a structure, at once.
+
+    Where one is, it is no key that `cache_key` gives.
+    """
+    if isinstance(fetches, (list, tuple)):
+        return (type(fetches), len(fetches), *fetches, *feeds)
+    if isinstance(fetches, dict):
+        return (type(fetches), len(fetches), *fetches, *fetches.values(), *feeds)
+    return (fetches, *feeds)
+
+
+def _part_key(part: Any) -> Hashable:
+    if isinstance(part, list | tuple):
+        return (_PART, type(part), *map(_part_key, part))
+    if isinstance(part, Mapping):
+        return (_PART, type(part), tuple(part), *map(_part_key, part.values()))
+    hash(part)
+    return part  # type: ignore[no-any-return]  # hash() has just proved it
+
+
+_PART = object()  # no fetch has it, so a tuple that is fetched is never taken for a key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +18,7 @@ from graphvm.session.feeding import (
     converter,
     feed_tensors,
     flat_feeds,
+    flat_key,
 )
 from graphvm.session.timeline import step_stats
 from graphvm_runtime import config
@@ -118,15 +119,11 @@ class Session:
         """
         if self._seen != self._graph.version:
             self._extend()
-        entry: _Entry | None = None
+        feeds = feed_dict or ()
         try:
-            feeds = feed_dict or ()
-            if type(fetches) is list:
-                entry = self._entries.get((list, len(fetches), *fetches, *feeds))
-            else:
-                entry = self._entries.get((fetches, *feeds))
-        except TypeError:
-            pass  # what cannot be a key is looked at below, where its errors are its own
+            entry = self._entries.get(flat_key(fetches, feeds))
+        except TypeError:  # lists in lists
+            entry = self._known(fetches, feeds)
         if entry is None or config.overridden():
             if feed_dict is not None:
                 feed_dict = flat_feeds(self._graph, feed_dict)
@@ -261,15 +258,18 @@ class Session:
     def __repr__(self) -> str:
         return f"<Session of {self._graph!r}{' at ' + self._target if self._target else ''}>"
 
+    def _known(self, fetches: Any, feeds: Iterable[Any]) -> _Entry | None:
+        """The entry of a run like this one; None where it is new, or not a valid run at all."""
+        try:
+            return self._entries.get(cache_key(fetches, feeds))
+        except TypeError:
+            return None
+
     def _entry(self, fetches: Any, feed_keys: tuple[Any, ...]) -> _Entry:
         if config.overridden():  # switches choose another plan, and only for this run
             return self._made_entry(fetches, feed_keys)
-        key: Any
         try:
-            if isinstance(fetches, list):
-                key = (list, len(fetches), *map(cache_key, fetches), *feed_keys)
-            else:
-                key = (cache_key(fetches), *feed_keys)
+            key = cache_key(fetches, feed_keys)
             found = self._entries.get(key)
         except TypeError:
             return self._made_entry(fetches, feed_keys)

@@ -6,7 +6,6 @@ The nodes stay in the graph, and in its files, as they are. Derivatives and sess
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 
 from graphvm.functions.function import FuncGraph
 from graphvm.graph.graph import Graph, Tensor
@@ -50,7 +49,7 @@ def in_calls(
             if any(n.op.name == SYMBOLIC for n in body):
                 found = True
                 body = tuple(_derived(graph, n, pull) for n in body)
-                changed[ref.name] = replace(function, body=replace(function.body, nodes=body))
+                changed[ref.name] = function.with_nodes(body)
             pending.extend(body)
     if not found and not above:
         return None
@@ -59,7 +58,7 @@ def in_calls(
         function = library[name]
         called = as_calls(function.body.nodes, library)
         if called is not function.body.nodes:
-            library[name] = replace(function, body=replace(function.body, nodes=tuple(called)))
+            library[name] = function.with_nodes(called)
     mine = [above.get(n.name, n) if n.name in names else n for n in nodes]
     return as_calls(mine, library), library
 
@@ -80,7 +79,7 @@ def with_derived_calls(
         body = function.body
         if any(n.op.name == SYMBOLIC for n in body.nodes):
             made = tuple(_derived(graph, n, pull) for n in body.nodes)
-            function = replace(function, body=replace(body, nodes=made))
+            function = function.with_nodes(made)
         changed[name] = function
     return [_derived(graph, n, pull) for n in nodes], changed
 

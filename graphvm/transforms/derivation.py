@@ -47,7 +47,8 @@ class Derivation:
         library: functions that its nodes name.
         nodes: the nodes to look at, in topological order.
         sources: what is differentiated by.
-        stops: what counts as constant: a node that makes one of them is not differentiated.
+        stops: what counts as constant; the nodes that make it are not differentiated, even where
+            it is a source itself.
         colocate: put new nodes on the devices of those whose derivative they are.
         gate: all cotangents of a node are there before any of them is used.
     """
@@ -70,6 +71,7 @@ class Derivation:
         self.nodes = nodes
         self.colocate = colocate
         self.gate = gate
+        self.stopped = frozenset(e.node for e in stops)
         # for each body, and the root: what depends on what is differentiated by
         self.reached: dict[Steps, set[Endpoint]] = {}
         # cotangents of values of a body that another derivative named, with where they are
@@ -78,7 +80,6 @@ class Derivation:
         self.stacks: set[tuple[Steps, Endpoint]] = set()  # of which some of what is on depends
         self.touched: set[str] = set()  # nodes that a derivative of theirs connects
         self.tangents: dict[Steps, tuple[BodyScope, dict[Endpoint, Tensor]]] = {}
-        self.stopped = {e.node for e in stops}
         self._holds: dict[str, bool] = {}
         self._open: list[str] = []  # functions that are being looked at
         reached, size = self._mark((), nodes, sources), (-1, -1)
@@ -104,7 +105,7 @@ class Derivation:
         rules = RULES
         for node in nodes:
             op = node.op.name
-            if self._is_stopped(steps, node):
+            if node.name in self.stopped and not steps:
                 continue
             if op in REGIONS:
                 given = {i for i, e in enumerate(node.inputs) if e in reached}
@@ -139,10 +140,6 @@ class Derivation:
                 continue
             reached.update(found)
         return reached
-
-    def _is_stopped(self, steps: Steps, node: Node) -> bool:
-        """Whether it makes a tensor that counts as constant; as in TensorFlow, all of it does."""
-        return not steps and node.name in self.stopped
 
     def _mark_region(self, steps: Steps, node: Node, given: set[int]) -> set[int]:
         """Outputs of a node with bodies that depend, when these inputs do."""
@@ -346,6 +343,8 @@ class Derivation:
         graph = scope.graph
         for node in reversed(nodes):
             name = node.name
+            if name in self.stopped and not scope.steps:
+                continue
             given: list[Cotangent] = []
             some = False
             for i in range(len(node.outputs)):
@@ -354,15 +353,13 @@ class Derivation:
                 if parts is None or end not in reached:
                     given.append(None)
                     continue
-                total = aggregated(parts)
+                total = self.total(scope, node, parts)
                 cotangents[end] = [total]
                 given.append(total)
                 some = some or total is not None
             if node.op.name == SAVED:
                 if some:
                     self._seed(scope, node, given[0])
-                continue
-            if self._is_stopped(scope.steps, node):
                 continue
             touched = name in self.touched and not scope.steps
             if not node.inputs or not (some or touched or (scope.steps, name) in self.seeded):
@@ -385,6 +382,13 @@ class Derivation:
                         cotangents[end] = [grad]
                     else:
                         parts.append(grad)
+
+    def total(self, scope: Scope, node: Node, parts: Sequence[Cotangent]) -> Cotangent:
+        """The sum of the cotangents of an output of a node, on the device of that node."""
+        if len(parts) < 2 or not self.colocate:
+            return aggregated(parts)
+        with self._placed(scope, node):
+            return aggregated(parts)
 
     def _connected(self, site: NodeSite, found: Cotangents, some: bool) -> Cotangents:
         """Zeros where TensorFlow has them, since the node connects inputs with outputs."""

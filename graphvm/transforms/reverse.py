@@ -10,7 +10,7 @@ from typing import Any
 from graphvm.graph.conversion import convert_to_tensor
 from graphvm.graph.graph import Graph, Tensor, get_default_graph
 from graphvm.graph.indexed_slices import IndexedSlices
-from graphvm.rules.cotangents import Cotangent, aggregated, dense, shown
+from graphvm.rules.cotangents import Cotangent, dense, shown
 from graphvm.rules.nodes import constant, node, shape_of, zeros_like
 from graphvm.transforms.arguments import listed, some, tensors_of, values_of
 from graphvm.transforms.around import Levels, innermost
@@ -180,7 +180,12 @@ def _pulled(
             parts.setdefault(levels.end(y), []).append(g)
     walk.pull(root, nodes, parts)
     reached = walk.reached[()]
-    return [shown(aggregated(parts.get(end, ()))) if end in reached else None for end in ends]
+    return [
+        shown(walk.total(root, x.op.node.changed(name=end.node), parts.get(end, ())))
+        if end in reached
+        else None
+        for x, end in zip(xs, ends, strict=True)
+    ]
 
 
 def between(

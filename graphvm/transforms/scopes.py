@@ -25,7 +25,7 @@ from graphvm_runtime.ir.bodies import body_ref, passes_through
 from graphvm_runtime.ir.derivatives.saved import COUNT, SAVED, TRIPS, Steps, path_attr, path_of
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, endpoint
 from graphvm_runtime.ir.infer import Resolution
-from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
+from graphvm_runtime.ops.functional import LOOPS, REGIONS
 from graphvm_runtime.ops.registry import AttrValue
 from graphvm_runtime.shapes import TensorType
 
@@ -409,7 +409,8 @@ class BodyScope(Scope):
 
     def outer(self, index: int) -> Endpoint:
         """The input that a parameter stands for."""
-        return self.region.node.inputs[index + (self.region.node.op.name in BRANCHES)]
+        region = self.region.node.op.region
+        return self.region.node.inputs[index + (region.first if region else 0)]
 
     def _named(self, steps: Steps, last: str, type_: TensorType, start: int) -> Tensor:
         found = self._saved.get((steps, last, start))

@@ -30,11 +30,11 @@ PassError                   13  a compiler pass failed; names the pass
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
-from types import FrameType
 from typing import Any, ClassVar
+
+from graphvm_runtime.frames import user_level
 
 OK = 0
 CANCELLED = 1
@@ -57,15 +57,7 @@ UNAUTHENTICATED = 16
 
 def warned(text: str, category: type[Warning] = UserWarning) -> None:
     """Warns, at the innermost line that is not GraphVM's."""
-    level = 1
-    frame: FrameType | None = sys._getframe(0)
-    while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(text, category, stacklevel=level)
-
-
-def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] in ("graphvm", "graphvm_runtime", "contextlib")
+    warnings.warn(text, category, stacklevel=user_level())
 
 
 def clipped(value: object, limit: int = 200) -> str:

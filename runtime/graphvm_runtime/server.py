@@ -11,14 +11,23 @@ import grpc
 
 from graphvm_runtime import kernels
 from graphvm_runtime.cluster.addresses import addresses_of, is_local, taken, to_bind
-from graphvm_runtime.cluster.codec import Encoder, fill_spans
+from graphvm_runtime.cluster.calls import (
+    Build,
+    CallTable,
+    Work,
+    answer,
+    request_of,
+    with_handle,
+    with_nothing,
+    with_values,
+)
+from graphvm_runtime.cluster.codec import Encoder
 from graphvm_runtime.cluster.graphs import received, unpacked
 from graphvm_runtime.cluster.hub import Hub, Keys, options
-from graphvm_runtime.cluster.remote import Build, RemoteWorker, TaskHandler, Work, answer
+from graphvm_runtime.cluster.remote import RemoteWorker, TaskHandler
 from graphvm_runtime.cluster.threads import Threads
 from graphvm_runtime.cluster.transport import Handler, Limits, Link
 from graphvm_runtime.cluster.worker import LocalWorker, Policy
-from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.engine.master import MasterPlan, MasterSession
 from graphvm_runtime.errors import (
     CancelledError,
@@ -29,7 +38,7 @@ from graphvm_runtime.errors import (
     PermissionDeniedError,
     UnavailableError,
 )  # fmt: skip
-from graphvm_runtime.ir.graph import Node, endpoint
+from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.ops.registry import known
 from graphvm_runtime.protos.worker_pb2 import (
     GetStatusRequest,
@@ -38,7 +47,7 @@ from graphvm_runtime.protos.worker_pb2 import (
     Reply,
 )  # fmt: skip
 from graphvm_runtime.trace import Trace
-from graphvm_runtime.values.resources import Cancellation, ResourceManager
+from graphvm_runtime.values.resources import ResourceManager
 
 _STREAMS = 512  # open at a time
 
@@ -246,9 +255,7 @@ class _Client(Handler):
         self._server = server
         self._task = server.name
         self._plans: list[MasterPlan] = []
-        self._lock = threading.Lock()
-        self._running: dict[int, Cancellation] = {}
-        self._early: dict[int, GraphvmError] = {}
+        self._calls = CallTable()
         self._nodes: dict[str, Node] = {}
 
     def end(self, error: GraphvmError) -> None:
@@ -289,7 +296,7 @@ class _Client(Handler):
                 )
             self.session.extend(nodes, library)
             self._nodes.update((n.name, n) for n in nodes)
-            return _nothing
+            return with_nothing
 
         return work
 
@@ -303,18 +310,8 @@ class _Client(Handler):
         message = packet.make_callable
 
         def work() -> Build:
-            request = Request(
-                tuple(map(endpoint, message.feed)),
-                tuple(map(endpoint, message.fetch)),
-                tuple(message.target),
-            )
-            self._plans.append(self.session.plan(request))
-            number = len(self._plans)
-
-            def build(reply: Reply, encoder: Encoder) -> None:
-                reply.handle = number
-
-            return build
+            self._plans.append(self.session.plan(request_of(message)))
+            return with_handle(len(self._plans))
 
         return work
 
@@ -329,28 +326,15 @@ class _Client(Handler):
         plan = self._plan(message.handle)
         if len(feeds) != len(plan.request.feeds):
             raise InvalidArgumentError(f"the callable takes {len(plan.request.feeds)} values")
-        cancel = Cancellation()
+        cancel = self._calls.begin(link, number)
         trace = Trace() if message.trace else None
-        with self._lock:
-            early = self._early.pop(number, None)
-            self._running[number] = cancel
-        if early is not None:
-            cancel.cancel(early)
 
         def work() -> Build:
             try:
                 results = plan.run(feeds, message.timeout or None, trace, cancel)
             finally:
-                with self._lock:
-                    self._running.pop(number, None)
-
-            def build(reply: Reply, encoder: Encoder) -> None:
-                for value in results:
-                    encoder.fill(reply.value.add(), value)
-                if trace is not None:
-                    fill_spans(reply.span, trace.spans, self._task)
-
-            return build
+                self._calls.end(link, number)
+            return with_values(results, trace, self._task)
 
         return work
 
@@ -376,25 +360,13 @@ class _Client(Handler):
 
     def cancelled(self, link: Link, number: int, error: GraphvmError) -> None:
         """See `Handler`."""
-        with self._lock:
-            cancel = self._running.get(number)
-            if cancel is None and number > link.last_call:
-                self._early[number] = error  # it has overtaken the call itself
-        if cancel is not None:
-            cancel.cancel(error)
+        self._calls.cancel(link, number, error)
 
     def lost(self, link: Link, error: GraphvmError) -> None:
         """See `Handler`."""
-        with self._lock:
-            running = list(self._running.values())
-        for cancel in running:
-            cancel.cancel(CancelledError("the client has gone"))
+        self._calls.lost(link, CancelledError("the client has gone"))
         self.session.close()
         self._server.left(self)
-
-
-def _nothing(reply: Reply, encoder: Encoder) -> None:
-    """An answer that says no more than that all is well."""
 
 
 __all__ = ["Keys", "Limits", "Safety", "Server", "addresses_of", "is_local", "task_name"]

@@ -103,3 +103,12 @@ def test_identities_are_taken_out_where_they_do_nothing() -> None:
     small = tf.graph_util.remove_training_nodes(message, protected_nodes=["kept"])
     assert [node.name for node in small.node] == ["x", "ordering", "y", "kept"]
     assert alone(small, "y:0", {"x:0": 2.0}) == alone(message, "y:0", {"x:0": 2.0}) == 4
+
+
+@pytest.mark.parametrize("change", [tf.assign, tf.assign_add, tf.assign_sub])
+def test_identities_that_read_a_reference_stay(change: Any) -> None:
+    variable = tf.Variable(1.0, use_resource=False)
+    tf.identity(change(variable, 2.0), name="read")
+    message = tf.get_default_graph().as_graph_def()
+    small = tf.graph_util.remove_training_nodes(message)
+    assert "read" in [node.name for node in small.node]

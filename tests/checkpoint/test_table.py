@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphvm_runtime.checkpoint import snappy, varint
+from graphvm_runtime import varint
+from graphvm_runtime.checkpoint import snappy
 from graphvm_runtime.checkpoint.crc32c import crc32c, masked
 from graphvm_runtime.checkpoint.table import TableWriter, read_table
 from graphvm_runtime.errors import DataLossError, FailedPreconditionError

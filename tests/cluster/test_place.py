@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 import graphvm as tf
-from graphvm_runtime.compiler.passes.partition import Share, partition
+from graphvm_runtime.compiler.passes.partition import Partition, Share, partition
 from graphvm_runtime.compiler.passes.place import Place
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.device_spec import DeviceSpec, parsed
-from graphvm_runtime.engine.session import Session
+from graphvm_runtime.engine.graph_store import GraphStore
 from graphvm_runtime.errors import InvalidArgumentError, UnimplementedError
 from graphvm_runtime.ir.graph import Graph
 
@@ -29,12 +29,12 @@ def on(device: DeviceSpec) -> Any:
 
 def compiled(*fetches: Any, feeds: Sequence[Any] = (), soft: bool = True) -> tuple[Graph, Request]:
     graph = fetches[0].graph
-    session = Session()
-    session.extend(graph.nodes_since(0), graph.library)
+    store = GraphStore()
+    store.extend(graph.nodes_since(0), graph.library)
     tensors = [f for f in fetches if hasattr(f, "endpoint")]
     targets = tuple(f.name for f in fetches if not hasattr(f, "endpoint"))
     request = Request(tuple(f.endpoint for f in feeds), tuple(t.endpoint for t in tensors), targets)
-    return Place(DEVICES, W0, soft)(*session.compiled(request, optimise=True))
+    return Place(DEVICES, W0, soft)(*store.compiled(request, optimise=True)[:2])
 
 
 def placed(*fetches: Any, **options: Any) -> dict[str, DeviceSpec]:
@@ -250,19 +250,21 @@ def test_a_resource_cannot_leave_its_device() -> None:
         cut(size, feeds=[choice])
 
 
-def test_dataflow_primitives_stay_in_one_place() -> None:
-    from graphvm_runtime.engine.master import _whole
-    from graphvm_runtime.ir.graph import Node
-
-    x = tf.placeholder(tf.float32, [])
+@pytest.mark.parametrize("elsewhere", [W1, PS])
+def test_dataflow_primitives_stay_in_one_place(elsewhere: DeviceSpec) -> None:
+    x, choice = tf.placeholder(tf.float32, []), tf.placeholder(tf.bool, [])
     with on(W1):
-        y = tf.sin(x)
-    graph, request = compiled(y, feeds=[x])
-    (share,) = _whole(graph, request, W1)
-    assert share.device == W1
-    nodes: list[Node] = [n.changed(device=d) for n, d in zip(graph.nodes, DEVICES, strict=False)]
-    with pytest.raises(UnimplementedError, match="do not span devices"):
-        _whole(graph.with_nodes(nodes), request, W0)
+        taken = tf.raw_ops.Switch(data=tf.sin(x), pred=choice).output_true
+    with on(elsewhere):
+        y = tf.cos(taken)
+    graph, request = compiled(y, feeds=[x, choice])
+    assert graph.is_dataflow
+    if elsewhere == W1:
+        (share,) = Partition(W0)(graph, request)
+        assert share.device == W1
+    else:
+        with pytest.raises(UnimplementedError, match="do not span devices"):
+            Partition(W0)(graph, request)
 
 
 def test_a_read_goes_with_its_variable_even_if_it_is_colocated_elsewhere() -> None:

@@ -20,7 +20,6 @@ from graphvm_runtime.compiler.passes.prune import Prune
 from graphvm_runtime.compiler.passes.raise_ import RaiseControlFlow
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.compiler.values import handed_out, taken_in
-from graphvm_runtime.engine.session import dataflow_of, program_of
 from graphvm_runtime.ir.control_flow.lower import lower
 from graphvm_runtime.ir.graph import Graph, endpoint
 from graphvm_runtime.ir.graphdef.read import read_graph
@@ -29,7 +28,7 @@ from graphvm_runtime.ir.verify import verify
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.protos.meta_graph_pb2 import MetaGraphDef
 from graphvm_runtime.values.resources import ResourceManager, Step
-from graphvm_runtime.vm.executable import Compiled, Interpreted
+from graphvm_runtime.vm.executable import Mode, executable_of
 
 FOLDER = Path(__file__).parent.parent / "data" / "goldens"
 PRIMITIVES = {"Switch", "Merge", "Enter", "RefSwitch", "RefMerge", "RefEnter"}
@@ -125,10 +124,8 @@ def executable(graph: Graph, request: Request, form: str) -> Any:
     else:
         graph, request = NonStrict()(graph, request)
     verify(graph)
-    if form in ("raised", "interpreted") and not graph.is_dataflow:
-        program = program_of(graph, request)
-        return Compiled(program) if form == "raised" else Interpreted(program)
-    return dataflow_of(graph, request)
+    modes = {"raised": Mode.EMITTED, "interpreted": Mode.INTERPRETED}
+    return executable_of(graph, request, modes.get(form, Mode.DATAFLOW))
 
 
 class Session:

@@ -117,6 +117,8 @@ def test_decoded_arrays_are_read_only() -> None:
         (parsed("dtype: DT_FLOAT_REF", 1), "float32_ref"),
         (parsed("dtype: DT_STRING tensor_content: '\\002ab'", 2), "is not 2 strings"),
         (parsed("dtype: DT_STRING tensor_content: '\\200\\200\\200'", 1), "is not 1 strings"),
+        # a length that never ends, which must not take time that grows with its square
+        (parsed("dtype: DT_STRING tensor_content: '" + "\\377" * 500_000 + "'", 1), "1 strings"),
         (parsed("dtype: DT_RESOURCE resource_handle_val: {name: 'v'}"), "only in the process"),
         (parsed("dtype: DT_VARIANT variant_val: {type_name: 'v'}"), "only in the process"),
     ],

@@ -11,6 +11,7 @@ import pytest
 
 import graphvm as tf
 from graphvm.session.timeline import Timeline
+from graphvm_runtime import config
 
 
 @pytest.fixture
@@ -158,7 +159,10 @@ def test_ctrl_c_stops_a_loop_and_leaves_the_session_usable(graph: Any) -> None:
 
 def test_closing_a_session_cancels_what_waits(graph: Any) -> None:
     queue = tf.FIFOQueue(2, tf.float32, shapes=[[]])
-    item = queue.dequeue()
+    begun = tf.FIFOQueue(2, tf.float32, shapes=[[]])
+    with tf.control_dependencies([begun.enqueue(1.0)]):
+        item = queue.dequeue()
+    begins = begun.dequeue()
     sess = tf.Session()
     caught = []
 
@@ -170,8 +174,7 @@ def test_closing_a_session_cancels_what_waits(graph: Any) -> None:
 
     thread = threading.Thread(target=wait)
     thread.start()
-    while not sess._engine._running:
-        pass
+    sess.run(begins)
     sess.close()
     thread.join(10)
     assert caught
@@ -225,3 +228,12 @@ def test_nothing_falls_back_to_the_interpreter(graph: Any) -> None:
         stats = sess.stats(y, [x])
         assert stats["interpreted"] == 0
         assert stats["emitted"] >= stats["Call"] + stats["While"] + stats["If"]
+
+
+@pytest.mark.parametrize("emit", [False, True])
+def test_feeding_one_of_several_outputs_needs_nothing_above_them(graph: Any, emit: bool) -> None:
+    x = tf.placeholder(tf.float32, [4])
+    first, second = tf.split(x, 2)
+    with config.EMIT.set(emit), tf.Session() as sess:
+        assert sess.run(first + 1.0, {first: [1, 2]}).tolist() == [2, 3]
+        assert sess.run([first, second], {first: [1, 2], x: [3, 4, 5, 6]})[1].tolist() == [5, 6]

@@ -10,6 +10,7 @@ import pytest
 
 import graphvm as tf
 from graphvm_runtime import config
+from graphvm_runtime.ir.text import parse_graph
 
 
 def test_checking_numbers_after_a_run_names_the_node() -> None:
@@ -37,13 +38,36 @@ def test_a_trace_file_is_written_after_earlier_runs(tmp_path: Path) -> None:
     assert "twice" in [e["name"] for e in events]
 
 
-def test_the_text_of_each_pass_is_dumped(tmp_path: Path) -> None:
-    y = tf.constant(1.0) + 2.0
+def dumped(folder: Path) -> list[list[str]]:
+    """The files of each compilation, in order."""
+    return [sorted(f.name for f in d.iterdir()) for d in sorted(folder.iterdir())]
+
+
+def test_the_graph_after_each_pass_and_the_program_are_dumped(tmp_path: Path) -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    y = tf.add(x, 2.0, name="sum")
     with config.DUMP.set(str(tmp_path)), tf.Session() as sess:
+        for _ in range(3):
+            sess.run(y, {x: 1.0})
+    interpreted, emitted = dumped(tmp_path)
+    for names in (interpreted, emitted):
+        assert names[0] == "00-read.gvm"
+        assert [int(n[:2]) for n in names] == list(range(len(names)))
+        assert [n for n in names if not n.endswith(".gvm")] == names[-1:]
+        assert names[-1].endswith("-program.txt")
+    first, last = sorted(tmp_path.rglob("*-program.txt"))
+    assert "sum" in first.read_text()
+    assert "def " not in first.read_text()
+    assert "def " in last.read_text()  # the Python source that runs
+
+
+def test_what_each_pass_did_can_be_read_back(tmp_path: Path) -> None:
+    y = tf.constant(1.0) + 2.0
+    with config.DUMP.set(str(tmp_path)), config.EMIT.set(True), tf.Session() as sess:
         sess.run(y)
-    files = [f.name for f in sorted(tmp_path.rglob("*.gvm"))]
-    assert files[0] == "00-read.gvm"
-    assert len(files) > 3
+    graphs = {f.stem[3:]: parse_graph(f.read_text()) for f in tmp_path.rglob("*.gvm")}
+    assert {n.op.name for n in graphs["read"].nodes} == {"Const", "AddV2"}
+    assert {n.op.name for n in graphs["prune"].nodes} == {"Const"}
 
 
 def test_a_list_of_one_and_its_element_are_fetched_apart() -> None:

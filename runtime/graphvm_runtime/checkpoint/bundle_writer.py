@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from graphvm_runtime import dtypes
-from graphvm_runtime.checkpoint import bundle, varint
+from graphvm_runtime import dtypes, varint
+from graphvm_runtime.checkpoint import bundle
 from graphvm_runtime.checkpoint.crc32c import crc32c, masked
 from graphvm_runtime.checkpoint.slices import TensorSlice, slice_key
 from graphvm_runtime.checkpoint.table import TableWriter

@@ -5,7 +5,7 @@ Source: the format description of google/snappy.
 
 from __future__ import annotations
 
-from graphvm_runtime.checkpoint import varint
+from graphvm_runtime import varint
 
 
 def decompress(data: bytes | memoryview) -> bytes:

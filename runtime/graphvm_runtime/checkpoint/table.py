@@ -17,7 +17,8 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from graphvm_runtime.checkpoint import snappy, varint
+from graphvm_runtime import varint
+from graphvm_runtime.checkpoint import snappy
 from graphvm_runtime.checkpoint.crc32c import crc32c, masked
 from graphvm_runtime.errors import DataLossError, FailedPreconditionError
 

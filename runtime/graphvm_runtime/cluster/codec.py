@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from graphvm_runtime import dtypes, errors
+from graphvm_runtime import dtypes, errors, varint
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import (
     DataLossError,
@@ -129,20 +129,11 @@ class Encoder:
 
 def chunks(number: int, data: memoryview) -> Iterator[bytes]:
     """The packets that carry a blob; written by hand, since that copies the data only once."""
-    head = b"\x08" + _varint(number) + b"\x10" + _varint(len(data)) + b"\x18"
+    head = b"\x08" + varint.encode(number) + b"\x10" + varint.encode(len(data)) + b"\x18"
     for at in range(0, len(data), CHUNK):
         part = data[at : at + CHUNK]
-        front = head + _varint(at) + b"\x22" + _varint(len(part))
-        yield b"".join((b"\x1a", _varint(len(front) + len(part)), front, part))
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
+        front = head + varint.encode(at) + b"\x22" + varint.encode(len(part))
+        yield b"".join((b"\x1a", varint.encode(len(front) + len(part)), front, part))
 
 
 class Decoder:
@@ -187,7 +178,7 @@ class Decoder:
             self._held = 0
 
     def _chunk(self, data: bytes) -> None:
-        whole, at = _read_varint(data, 1)
+        whole, at = varint.decode(data, 1)
         if len(data) - at != whole:
             raise DataLossError("a chunk of a value has the wrong length")
         fields: dict[int, int] = {}
@@ -195,8 +186,8 @@ class Decoder:
             field = data[at]
             if field not in _CHUNK_FIELDS:
                 raise DataLossError(f"a chunk of a value has a field of tag {field}")
-            fields[field], at = _read_varint(data, at + 1)
-        length, at = _read_varint(data, at + 1)
+            fields[field], at = varint.decode(data, at + 1)
+        length, at = varint.decode(data, at + 1)
         number, size, offset = (fields.get(tag, 0) for tag in _CHUNK_FIELDS)
         if len(data) - at != length or offset + length > size or not number or not length:
             raise DataLossError("a chunk of a value has the wrong length")
@@ -320,19 +311,6 @@ def _shown(message: Value, shape: tuple[int, ...]) -> str:
     """The type and shape of a value as text, `f32[3,4]`."""
     name = "string" if message.dtype == _STRING else dtypes.from_enum(message.dtype).short
     return f"{name}[{','.join(map(str, shape))}]"
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        number |= (byte & 127) << shift
-        if byte < 128:
-            return number, at
-        shift += 7
-        if shift > 63:
-            raise ValueError("a number of more than 64 bits")
 
 
 def fill_failure(out: Failure, error: BaseException, task: str = "") -> None:

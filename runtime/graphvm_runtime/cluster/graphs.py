@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ class Packed:
 
     def __init__(self, nodes: Sequence[Node], library: Mapping[str, Function]) -> None:
         self.constants: dict[_Key, Any] = {}
-        light = {name: _with(f, self._light(name, f.body.nodes)) for name, f in library.items()}
+        light = {name: f.with_nodes(self._light(name, f.body.nodes)) for name, f in library.items()}
         message = write_nodes(self._light("", nodes), light)
         self._restore_shapes(message)
         self._bytes = np.frombuffer(message.SerializeToString(), np.uint8)
@@ -94,7 +93,7 @@ def unpacked(
     if constants:
         nodes = _heavy("", nodes, constants)
         library = {
-            name: _with(f, _heavy(name, f.body.nodes, constants)) for name, f in library.items()
+            name: f.with_nodes(_heavy(name, f.body.nodes, constants)) for name, f in library.items()
         }
     return nodes, library
 
@@ -108,7 +107,3 @@ def _heavy(function: str, nodes: Sequence[Node], constants: Mapping[_Key, Any]) 
             node = node.with_attrs(value=value)
         out.append(node)
     return out
-
-
-def _with(function: Function, nodes: Sequence[Node]) -> Function:
-    return replace(function, body=replace(function.body, nodes=tuple(nodes)))

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Hashable
-from typing import Any, TypeAlias
+from collections.abc import Hashable
+from typing import Any
 
-from graphvm_runtime.cluster.codec import Encoder, copied, fill_spans, spans_of
+from graphvm_runtime.cluster.calls import (
+    Build,
+    CallTable,
+    Work,
+    answer,
+    fill_request,
+    request_of,
+    with_handle,
+    with_nothing,
+    with_values,
+)
+from graphvm_runtime.cluster.codec import Encoder, spans_of
 from graphvm_runtime.cluster.graphs import Packed, received, unpacked
 from graphvm_runtime.cluster.hub import Hub
 from graphvm_runtime.cluster.transport import Answer, Handler, Link
 from graphvm_runtime.cluster.worker import Done, LocalWorker, Run
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import AbortedError, GraphError, GraphvmError, PermissionDeniedError
-from graphvm_runtime.ir.graph import Graph, Node, endpoint
-from graphvm_runtime.protos.worker_pb2 import Packet, Reply
+from graphvm_runtime.ir.graph import Graph, Node
+from graphvm_runtime.protos.worker_pb2 import Packet
 from graphvm_runtime.trace import Trace
-from graphvm_runtime.values.resources import Cancellation
-
-Build: TypeAlias = Callable[[Reply, Encoder], None]
-Work: TypeAlias = Callable[[], Build]
 
 
 class RemoteWorker:
@@ -77,9 +83,7 @@ class RemoteWorker:
             message = packet.register_graph
             message.session = session
             packed.fill(message, encoder)
-            message.feed.extend(map(str, request.feeds))
-            message.fetch.extend(map(str, request.fetches))
-            message.target.extend(request.targets)
+            fill_request(message, request)
 
         _, came = self._live().call(build)
         return int(came.result()[0].handle)
@@ -133,17 +137,7 @@ class RemoteWorker:
             link.call(build)
 
 
-def answer(link: Link, number: int, work: Work, task: str) -> None:
-    """Does the work of a call and answers it; whatever is raised is the answer too."""
-    try:
-        build = work()
-    except Exception as error:
-        link.refuse(number, error, task)
-    else:
-        link.reply(number, build)
-
-
-def _nothing(name: str) -> Node:
+def _outside(name: str) -> Node:
     raise GraphError(f"the graph has no operation {name!r}")
 
 
@@ -159,9 +153,7 @@ class TaskHandler(Handler):
         self._worker = worker
         self._serves = serves
         self.hub: Hub | None = None
-        self._lock = threading.Lock()
-        self._running: dict[tuple[Link, int], Cancellation] = {}
-        self._early: dict[tuple[Link, int], GraphvmError] = {}
+        self._calls = CallTable()
 
     def greeted(self, link: Link) -> None:
         """See `Handler`."""
@@ -185,26 +177,29 @@ class TaskHandler(Handler):
             return False
         if kind == "cleanup_session":
             self._worker.cleanup(packet.cleanup_session.session)
-            link.reply(number, lambda reply, encoder: None)
+            link.reply(number, with_nothing)
             return False
         # values are taken off the link before another thread reads on
         if kind == "register_graph":
             work = self._register(link, packet)
-        else:
-            cancel = Cancellation()
-            work = self._run(link, packet, cancel)
-            with self._lock:
-                early = self._early.pop((link, number), None)
-                self._running[link, number] = cancel
-            if early is not None:
-                self._worker.unwanted(packet.run_graph.step, early)
-                cancel.cancel(early)
-        link.read_on()
-        try:
+            link.read_on()
             answer(link, number, work, self._worker.task)
+            return True
+        run, trace = self._run_of(link, packet)
+        cancel = self._calls.begin(link, number)
+        if cancel.error is not None:
+            self._worker.unwanted(run.step, cancel.error)
+        link.read_on()
+
+        def execute() -> Build:
+            return with_values(
+                self._worker.execute(run, cancel, link, trace), trace, self._worker.task
+            )
+
+        try:
+            answer(link, number, execute, self._worker.task)
         finally:
-            with self._lock:
-                self._running.pop((link, number), None)
+            self._calls.end(link, number)
         return True
 
     def _register(self, link: Link, packet: Packet) -> Work:
@@ -212,48 +207,23 @@ class TaskHandler(Handler):
         data, constants = received(message, link.decoder)
 
         def work() -> Build:
-            request = Request(
-                tuple(map(endpoint, message.feed)),
-                tuple(map(endpoint, message.fetch)),
-                tuple(message.target),
-            )
-            nodes, library = unpacked(data, constants, _nothing)
+            nodes, library = unpacked(data, constants, _outside)
             graph = Graph(tuple(nodes), library)
-            handle = self._worker.register(message.session, graph, request, link)
-
-            def build(reply: Reply, encoder: Encoder) -> None:
-                reply.handle = handle
-
-            return build
+            request = request_of(message)
+            return with_handle(self._worker.register(message.session, graph, request, link))
 
         return work
 
-    def _run(self, link: Link, packet: Packet, cancel: Cancellation) -> Work:
+    @staticmethod
+    def _run_of(link: Link, packet: Packet) -> tuple[Run, Trace | None]:
         message = packet.run_graph
-        run = Run(message.handle, message.step, link.decoder.values(message.feed), message.trace)
-        trace = Trace() if message.trace else None
-
-        def work() -> Build:
-            results = self._worker.execute(run, cancel, link, trace)
-
-            def build(reply: Reply, encoder: Encoder) -> None:
-                for value in results:
-                    encoder.fill(reply.value.add(), value)
-                if trace is not None:
-                    fill_spans(reply.span, trace.spans, self._worker.task)
-
-            return build
-
-        return work
+        feeds = link.decoder.values(message.feed)
+        run = Run(message.handle, message.step, feeds, message.trace)
+        return run, Trace() if message.trace else None
 
     def cancelled(self, link: Link, number: int, error: GraphvmError) -> None:
         """See `Handler`."""
-        with self._lock:
-            cancel = self._running.get((link, number))
-            if cancel is None and number > link.last_call:
-                self._early[link, number] = error  # it has overtaken the call itself
-        if cancel is not None:
-            cancel.cancel(error)
+        self._calls.cancel(link, number, error)
 
     def unwanted(self, link: Link, step: int, error: GraphvmError) -> None:
         """See `Handler`."""
@@ -263,12 +233,7 @@ class TaskHandler(Handler):
         """See `Handler`."""
         if self.hub is not None:
             self.hub.dropped(link)
-        with self._lock:
-            for key in [k for k in self._early if k[0] is link]:
-                del self._early[key]
-            running = [c for key, c in self._running.items() if key[0] is link]
-        for cancel in running:
-            cancel.cancel(copied(error))
+        self._calls.lost(link, error)
         self._worker.gone(link, error)
         if link.peer:
             self._worker.gone(link.peer, error)

@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,8 +26,7 @@ from graphvm_runtime.cluster.state import (
     Unwanted,
 )  # fmt: skip
 from graphvm_runtime.cluster.threads import Threads
-from graphvm_runtime.compiler.assemble import Assembler
-from graphvm_runtime.compiler.program import Program
+from graphvm_runtime.compiler.pipeline import Pipeline, configured
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.device_spec import parsed
 from graphvm_runtime.errors import (
@@ -40,8 +40,7 @@ from graphvm_runtime.ir.graph import Graph, Node, source_text
 from graphvm_runtime.ops.registry import Effects
 from graphvm_runtime.trace import Span, Trace
 from graphvm_runtime.values.resources import Cancellation, ResourceManager, Step
-from graphvm_runtime.vm.dataflow import Dataflow
-from graphvm_runtime.vm.executable import Called, Compiled, DataflowRun, Interpreted
+from graphvm_runtime.vm.executable import Mode, executable_of
 
 # values of the fetches and spans of the trace, or what went wrong
 Done = Callable[[list[Any] | None, list[Span], GraphvmError | None], None]
@@ -121,13 +120,13 @@ class Policy:
 
     def check(self, graph: Graph) -> None:
         """Raises PermissionDeniedError for an op that may not run, ResourceExhaustedError."""
-        bodies = [graph.nodes, *(f.body.nodes for f in graph.library.values())]
-        count = sum(map(len, bodies))
+        nodes = list(graph.all_nodes())
+        count = len(nodes)
         if count > self.nodes:
             raise ResourceExhaustedError(f"a graph of {count} nodes; the limit is {self.nodes}")
         if self.allowed is None:
             return
-        for node in (n for nodes in bodies for n in nodes):
+        for node in nodes:
             if node.effects & Effects.HOST and node.op.name not in self.allowed:
                 raise PermissionDeniedError(
                     f"this task does not run {node.op.name}, which reaches the machine it runs on",
@@ -140,33 +139,23 @@ class Policy:
 class _Share:
     """A compiled share of a graph."""
 
-    def __init__(self, graph: Graph, request: Request) -> None:
-        nodes = [*graph.nodes, *(n for f in graph.library.values() for n in f.body.nodes)]
+    def __init__(self, graph: Graph, request: Request, task: str) -> None:
+        nodes = list(graph.all_nodes())
         self.peers = frozenset(
             [_task_of(n, "send_device") for n in nodes if n.op.name == "_Recv"]
             + [_task_of(n, "recv_device") for n in nodes if n.op.name == "_Send"]
         )
-        self.run: Callable[..., Sequence[Any]]
-        self.program: Program | None = None  # None where it is run as dataflow
-        assembler = Assembler(graph.library, runs=Called)
-        if graph.is_dataflow:
-            dataflow = Dataflow(
-                graph, request.feeds, request.fetches, request.targets,
-                lambda name: Compiled(assembler.function(name).ready), assembler.called,
-            )  # fmt: skip
-            self.run = DataflowRun(dataflow, len(request.fetches)).run
-            return
-        program = assembler.program("main", graph.nodes, request.feeds, request.fetches)
-        self.program = program
-        self.run = Compiled(program).run
+        self.request = request
+        executable = executable_of(graph, request)
+        configured(Pipeline(passes=()))(graph, request).tell("program", executable.text)
+        self.run = executable.run
+        self._graph = graph
+        self._task = task
 
-    def traced(self, task: str) -> Callable[..., Sequence[Any]]:
+    @cached_property
+    def traced(self) -> Callable[..., Sequence[Any]]:
         """What runs it one instruction at a time and notes each in the trace of the step."""
-
-        def watch(step: Step, node: Node, result: Any, start: float, end: float) -> None:
-            step.trace.add(node.name, node.op.name, start, end, task)
-
-        return self.run if self.program is None else Interpreted(self.program, watch).run
+        return executable_of(self._graph, self.request, Mode.TRACED, self._task).run
 
 
 def _task_of(node: Node, attr: str) -> str:
@@ -242,7 +231,7 @@ class LocalWorker:
     def register(self, session: int, graph: Graph, request: Request, owner: Hashable = None) -> int:
         """Compiles a share of a graph; `owner` is who must stay for the session to stay."""
         self._policy.check(graph)
-        share = _Share(graph, request)
+        share = _Share(graph, request, self._task)
         handle = next(self._handles)
         with self._lock:
             kept = self._sessions.get(session)
@@ -290,9 +279,9 @@ class LocalWorker:
                 task=self._task,
             )
         share, session = found
-        if share.program is not None and len(run.feeds) != len(share.program.params):
+        if len(run.feeds) != len(share.request.feeds):
             raise InvalidArgumentError(f"the share takes other feeds than {len(run.feeds)} values")
-        function = share.run if trace is None else share.traced(self._task)
+        function = share.run if trace is None else share.traced
         cancel.check()
         if share.peers:
             return self._among_peers(run, share, session, function, cancel, owner, trace)

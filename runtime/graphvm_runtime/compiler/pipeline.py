@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from graphvm_runtime import config
 from graphvm_runtime.compiler.passes.ahead import Ahead
@@ -30,8 +32,15 @@ from graphvm_runtime.compiler.passes.signatures import Signatures
 from graphvm_runtime.compiler.passes.simplify import Simplify
 from graphvm_runtime.compiler.passes.streams import NameStreams
 from graphvm_runtime.compiler.request import Request
+from graphvm_runtime.device_spec import DeviceSpec
 from graphvm_runtime.errors import GraphError, GraphvmError, PassError
 from graphvm_runtime.ir.graph import Graph
+
+if TYPE_CHECKING:
+    from graphvm_runtime.compiler.passes.partition import Partition, Share
+    from graphvm_runtime.compiler.passes.place import Place
+
+T = TypeVar("T")
 
 
 class Pass(Protocol):
@@ -48,8 +57,10 @@ class Pass(Protocol):
         """The graph after the pass."""
 
 
-# told of the graph after each pass: position, pass name, graph
-Hook = Callable[[int, str, Graph], None]
+Text: TypeAlias = Callable[[], str]  # made only where somebody reads it
+
+# told of the graph after each pass, and of what is made of it in the end: position, name, what
+Hook: TypeAlias = Callable[[int, str, Graph | Text], None]
 
 ALWAYS: tuple[Pass, ...] = (
     CutFeeds(), Signatures(), Counted(),
@@ -60,52 +71,122 @@ OPTIMISING: tuple[Pass, ...] = (
 )  # fmt: skip
 
 
+class Compilation(NamedTuple):
+    """What the passes made of a graph.
+
+    Attributes:
+        graph: as it will be run.
+        request: in its terms.
+        tell: tells hooks what was made of the graph then: its name, itself.
+    """
+
+    graph: Graph
+    request: Request
+    tell: Callable[[str, Graph | Text], None]
+
+
+CLUSTER = frozenset({"place", "partition"})  # they need to know the devices of a session
+
+
 @dataclass(frozen=True, slots=True)
 class Pipeline:
     """Passes to run, and who is told.
 
     Attributes:
+        hooks: each makes what is told of one compilation.
         left_out: names of passes that are skipped (`GRAPHVM_PASSES=-fold`).
         after_reading: a user's own passes, run on the graph as it was written.
-        before_placing: a user's own passes, run last.
+        before_placing: a user's own passes, run last but for those that spread it.
+        passes: ours.
+        place: gives the nodes their devices, where there are several.
+        partition: cuts a placed graph; without either, all of it is at the default device.
     """
 
-    hooks: tuple[Hook, ...] = ()
+    hooks: tuple[Callable[[], Hook], ...] = ()
     left_out: frozenset[str] = frozenset()
     after_reading: tuple[Pass, ...] = ()
     before_placing: tuple[Pass, ...] = ()
     passes: Sequence[Pass] = field(default=ALWAYS)
+    place: Place | None = None
+    partition: Partition | None = None
 
     def optimising(self) -> Pipeline:
         """The same with the passes that come with use."""
         return replace(self, passes=(*ALWAYS, *OPTIMISING))
 
-    def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
+    def spreading(self, place: Place) -> Pipeline:
+        """The same with all passes, and those that spread a graph over devices."""
+        found = self.optimising()
+        if self.left_out & CLUSTER:
+            return found
+        # loaded late, like all that only sessions over several devices need
+        from graphvm_runtime.compiler.passes.partition import Partition
+
+        return replace(found, place=place, partition=Partition(place.default))
+
+    def __call__(self, graph: Graph, request: Request) -> Compilation:
         """The graph as it will be run, and the request in its terms.
 
         Raises:
             GraphvmError: the graph or the request is malformed.
             PassError: a pass failed; names the pass.
         """
-        every = (*self.after_reading, *self.passes, *self.before_placing)
-        for hook in self.hooks:
-            hook(0, "read", graph)
-        for number, step in enumerate(every, 1):
+        start, count = time.perf_counter(), len(graph.nodes)
+        hooks = [begin() for begin in self.hooks]
+        numbers = itertools.count()
+
+        def tell(name: str, what: Graph | Text) -> None:
+            number = next(numbers)
+            for hook in hooks:
+                hook(number, name, what)
+
+        tell("read", graph)
+        placing = () if self.place is None else (self.place,)
+        for step in (*self.after_reading, *self.passes, *self.before_placing, *placing):
             if step.name in self.left_out:
                 continue
-            try:
-                graph, request = step(graph, request)
-            except GraphvmError:
-                raise
-            except Exception as error:
-                raise PassError(
-                    f"pass {step.name!r} failed: {type(error).__name__}: {error}",
-                    do=f"run with GRAPHVM_DUMP=dir and open {number - 1:02d}-*.gvm, "
-                    f"or leave it out with GRAPHVM_PASSES=-{step.name}",
-                ) from error
-            for hook in self.hooks:
-                hook(number, step.name, graph)
-        return graph, request
+            graph, request = _applied(step, graph, request)
+            tell(step.name, graph)
+        config.log(
+            "compile", "%d nodes to %d in %.1f ms%s", count, len(graph.nodes),
+            (time.perf_counter() - start) * 1e3, ", optimised" * (len(self.passes) > len(ALWAYS)),
+        )  # fmt: skip
+        return Compilation(graph, request, tell)
+
+    def shares(self, graph: Graph, request: Request, default: DeviceSpec) -> list[Share]:
+        """One graph for each device.
+
+        Args:
+            graph: as it was read.
+            request: what is wanted of it.
+            default: where all of it goes where it is not cut.
+
+        Raises:
+            GraphvmError, PassError: as above, or it cannot be placed or cut.
+        """
+        from graphvm_runtime.compiler.passes.partition import whole
+
+        graph, request, tell = self(graph, request)
+        if self.partition is None:
+            return [whole(graph, request, default)]
+        shares: list[Share] = _applied(self.partition, graph, request)
+        for share in shares:
+            tell(f"{self.partition.name}{share.device}", share.graph)
+        return shares
+
+
+def _applied(step: Callable[[Graph, Request], T], graph: Graph, request: Request) -> T:
+    try:
+        return step(graph, request)
+    except GraphvmError:
+        raise
+    except Exception as error:
+        name = getattr(step, "name", "")
+        raise PassError(
+            f"pass {name!r} failed: {type(error).__name__}: {error}",
+            do="run with GRAPHVM_DUMP=dir and open the last *.gvm there, "
+            f"or leave it out with GRAPHVM_PASSES=-{name}",
+        ) from error
 
 
 def configured(pipeline: Pipeline) -> Pipeline:
@@ -113,14 +194,11 @@ def configured(pipeline: Pipeline) -> Pipeline:
     hooks = list(pipeline.hooks)
     folder = config.DUMP.get()
     if folder:
-        hooks.append(_dump_into(Path(folder)))
+        hooks.append(lambda: _dump_into(Path(folder)))
     if config.VERIFY.get():
-        # loaded when asked for: they bring protobuf, which a session by itself does without
-        from graphvm_runtime.ir.verify import verify
-
-        hooks.append(lambda number, name, graph: verify(graph))
+        hooks.append(_verifying)
     left_out = frozenset(p[1:] for p in config.PASSES.get().split(",") if p)
-    known = {each.name for each in (*ALWAYS, *OPTIMISING)}
+    known = {each.name for each in (*ALWAYS, *OPTIMISING)} | CLUSTER
     if left_out - known:
         raise GraphError(
             f"GRAPHVM_PASSES names no pass {min(left_out - known)!r}",
@@ -129,18 +207,29 @@ def configured(pipeline: Pipeline) -> Pipeline:
     return replace(pipeline, hooks=tuple(hooks), left_out=pipeline.left_out | left_out)
 
 
+def _verifying() -> Hook:
+    # loaded when asked for: it brings protobuf, which a session by itself does without
+    from graphvm_runtime.ir.verify import verify
+
+    def check(number: int, name: str, what: Graph | Text) -> None:
+        if isinstance(what, Graph):
+            verify(what)
+
+    return check
+
+
 _dumps = itertools.count()
 
 
-def _dump_into(folder: Path) -> Callable[[int, str, Graph], None]:
+def _dump_into(folder: Path) -> Hook:
     from graphvm_runtime.ir.text import print_graph
 
-    def dump(number: int, name: str, graph: Graph) -> None:
-        if number == 0:
-            place.clear()
-            place.append(folder / f"{os.getpid()}-{next(_dumps)}")
-        place[0].mkdir(parents=True, exist_ok=True)
-        (place[0] / f"{number:02d}-{name}.gvm").write_text(print_graph(graph))
+    place = folder / f"{os.getpid()}-{next(_dumps)}"
+    place.mkdir(parents=True, exist_ok=True)
 
-    place: list[Path] = []
+    def dump(number: int, name: str, what: Graph | Text) -> None:
+        text, kind = (print_graph(what), "gvm") if isinstance(what, Graph) else (what(), "txt")
+        file = re.sub(r"[^\w-]+", "_", f"{number:02d}-{name}")
+        (place / f"{file}.{kind}").write_text(text)
+
     return dump

@@ -2,7 +2,7 @@
 
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.compiler.values import taken_in
+from graphvm_runtime.engine.api import Plan, Session
 from graphvm_runtime.engine.connect import connect
-from graphvm_runtime.engine.session import Plan, Session
 
 __all__ = ["Plan", "Request", "Session", "connect", "taken_in"]

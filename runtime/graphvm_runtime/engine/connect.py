@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphvm_runtime import config
-from graphvm_runtime.engine.session import Session
+from graphvm_runtime.engine.api import Session
+from graphvm_runtime.engine.session import LocalSession
 from graphvm_runtime.errors import InvalidArgumentError
 
 
@@ -25,7 +26,7 @@ def connect(target: str = "", options: Any = None) -> Session:
     """
     cluster = getattr(options, "cluster_def", None)
     if target in ("", "local") and cluster is None:
-        return Session()
+        return LocalSession()
     # what clusters need is loaded only where one is used
     from graphvm_runtime.cluster.addresses import addresses_of, check
 
@@ -33,7 +34,7 @@ def connect(target: str = "", options: Any = None) -> Session:
     if cluster is not None:
         jobs = addresses_of({job.name: dict(job.tasks) for job in cluster.job})
     if target in ("", "local"):
-        return _planning(jobs, options) if jobs else Session()
+        return _planning(jobs, options) if jobs else LocalSession()
     scheme, found, address = target.partition("://")
     if not found or scheme not in ("grpc", "grpcs") or not address:
         raise InvalidArgumentError(

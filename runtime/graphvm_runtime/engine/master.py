@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import secrets
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,21 +24,21 @@ from graphvm_runtime.cluster.state import (
     Stopped,
 )  # fmt: skip
 from graphvm_runtime.cluster.worker import LocalWorker, Run, Worker
-from graphvm_runtime.compiler.passes.partition import Share, partition
+from graphvm_runtime.compiler.passes.partition import Share
 from graphvm_runtime.compiler.passes.place import Place
 from graphvm_runtime.compiler.pipeline import Pipeline
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.compiler.values import handed_out
-from graphvm_runtime.device_spec import DeviceSpec, parsed
+from graphvm_runtime.device_spec import parsed
 from graphvm_runtime.engine.dropped import close_later
-from graphvm_runtime.engine.session import Plan, Session
+from graphvm_runtime.engine.graph_store import GraphStore
+from graphvm_runtime.engine.plans import Plans
+from graphvm_runtime.engine.steps import Steps
 from graphvm_runtime.errors import (
     CancelledError,
     GraphvmError,
-    InvalidArgumentError,
-    UnimplementedError,
 )  # fmt: skip
-from graphvm_runtime.ir.graph import Graph
+from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.trace import Span, Trace
 from graphvm_runtime.values.resources import Cancellation, Step
 
@@ -46,7 +46,7 @@ GRACE = 2.0  # seconds that the others have to stop once a step has failed
 CPU = "/device:CPU:0"
 
 
-class MasterSession(Session):
+class MasterSession:
     """A session over the tasks of a cluster.
 
     Args:
@@ -65,25 +65,24 @@ class MasterSession(Session):
         pipeline: Pipeline | None = None,
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(pipeline=pipeline)
+        self.graphs = GraphStore(pipeline)
+        self.steps = Steps()
         self.workers: Mapping[str, Worker] = {w.task: w for w in workers}
-        self.devices = tuple(parsed(w.task + CPU) for w in workers)
-        self.default = parsed(default + CPU)
+        self._place = Place(
+            tuple(parsed(w.task + CPU) for w in workers), parsed(default + CPU), soft
+        )
         self.number = secrets.randbits(63)
-        self._soft = soft
         self._on_close = on_close
         self._numbers = itertools.count(secrets.randbits(31) << 32)
-        self._master_plans: dict[Request, MasterPlan] = {}
+        self._plans: Plans[MasterPlan] = Plans()
+
+    def extend(self, nodes: Iterable[Node], library: Mapping[str, Function]) -> None:
+        """See `Session`."""
+        self.graphs.extend(nodes, library)
 
     def plan(self, request: Request) -> MasterPlan:
-        """The plan of a request, made once."""
-        found = self._master_plans.get(request)
-        if found is None:
-            with self._lock:
-                if self._closed:
-                    raise InvalidArgumentError("the session is closed", do="make a new one")
-                found = self._master_plans.setdefault(request, MasterPlan(self, request))
-        return found
+        """See `Session`."""
+        return self._plans.get(request, lambda: MasterPlan(self, request))
 
     def shares(self, request: Request) -> list[Share]:
         """The shares of a request, compiled, placed and cut.
@@ -91,12 +90,7 @@ class MasterSession(Session):
         Raises:
             GraphvmError: it cannot be compiled, placed or cut.
         """
-        graph, request = self.compiled(request, optimise=True)
-        place = Place(self.devices, self.default, self._soft)
-        graph, request = place(graph, request)
-        if graph.is_dataflow:
-            return _whole(graph, request, self.default)
-        shares = partition(graph, request, self.default)
+        shares = self.graphs.shares(request, self._place)
         for share in shares:
             config.log("place", "%s: %d nodes", share.device, len(share.graph.nodes))
         return shares
@@ -106,38 +100,21 @@ class MasterSession(Session):
         return next(self._numbers)
 
     def list_devices(self) -> list[str]:
-        """Full names of the devices of the cluster."""
-        return list(map(str, self.devices))
+        """See `Session`."""
+        return list(map(str, self._place.devices))
 
     def __del__(self) -> None:
-        if not getattr(self, "_closed", True):
+        if hasattr(self, "_plans") and not self._plans.closed:
             close_later(self)
 
     def close(self) -> None:
-        """Cancels what runs; lets the workers forget the session."""
-        if self._closed:
+        """See `Session`; lets the workers forget the session too."""
+        if not self._plans.close():
             return
-        super().close()
-        self._master_plans.clear()
+        self.steps.close()
         for worker in self.workers.values():
             worker.cleanup(self.number)
         self._on_close()
-
-
-def _whole(graph: Graph, request: Request, default: DeviceSpec) -> list[Share]:
-    """A graph of TF1's primitives, which only one device can run."""
-    devices = {n.device for n in graph.nodes if n.device.job is not None}
-    if len(devices) > 1:
-        node = next(n for n in graph.nodes if n.device != default)
-        raise UnimplementedError(
-            "dataflow primitives that could not be raised to functional control flow do not "
-            "span devices",
-            node=node.signature(),
-            do="place all of the graph on one device",
-        )
-    device = devices.pop() if devices else default
-    every = tuple(range(len(request.feeds))), tuple(range(len(request.fetches)))
-    return [Share(device, graph, request, *every)]
 
 
 @dataclass(slots=True, eq=False)
@@ -150,14 +127,14 @@ class _Part:
     contact: Hashable = None
 
 
-class MasterPlan(Plan):
+class MasterPlan:
     """One request of a master: the shares of its workers."""
 
     def __init__(self, session: MasterSession, request: Request) -> None:
-        super().__init__(session, request)
-        self.master = session
+        self.request = request
+        self._session = session
+        self._lock = threading.Lock()
         self._parts: list[_Part] | None = None
-        self._final = True
 
     def run(
         self,
@@ -166,20 +143,10 @@ class MasterPlan(Plan):
         trace: Trace | None = None,
         cancel: Cancellation | None = None,
     ) -> Sequence[Any]:
-        """Values of the fetches.
-
-        Args:
-            feeds: arrays, one for each feed of the request, of its type.
-            timeout: seconds that the step may take.
-            trace: where spans of the step go.
-            cancel: stops the step from outside.
-
-        Raises:
-            GraphvmError: the graph cannot be compiled, a node failed, a task is gone.
-        """
+        """See `Plan`; `cancel` stops the step from outside."""
         parts = self._registered()
-        session = self.master
-        bound = session.step(timeout)
+        session = self._session
+        bound = session.steps.begin(timeout)
         if len(parts) == 1 and isinstance(parts[0].worker, LocalWorker):
             return self._run_here(parts[0], feeds, bound, trace, cancel)
         step = _Step(session.next_step(), parts, feeds, trace)
@@ -191,7 +158,7 @@ class MasterPlan(Plan):
         finally:
             for each in forget:
                 each()
-            session.ended(bound)
+            session.steps.end(bound)
 
     def _run_here(
         self,
@@ -217,7 +184,7 @@ class MasterPlan(Plan):
         finally:
             if forget is not None:
                 forget()
-            self.master.ended(bound)
+            self._session.steps.end(bound)
         return values  # one share has all fetches, in their order
 
     def direct(self) -> None:
@@ -227,12 +194,7 @@ class MasterPlan(Plan):
     def stats(self) -> dict[str, int]:
         """Counts of nodes: of all shares, and of values that cross."""
         shares = [p.share for p in self._prepared()]
-        nodes = [
-            n
-            for s in shares
-            for each in (s.graph.nodes, *(f.body.nodes for f in s.graph.library.values()))
-            for n in each
-        ]
+        nodes = [n for s in shares for n in s.graph.all_nodes()]
         sends = sum(n.op.name == "_Send" for n in nodes)
         return {"shares": len(shares), "nodes": len(nodes), "sends": sends, "interpreted": 0}
 
@@ -248,8 +210,8 @@ class MasterPlan(Plan):
         with self._lock:
             if self._parts is None:
                 self._parts = [
-                    _Part(self.master.workers[str(s.device.task_only())], s)
-                    for s in self.master.shares(self.request)
+                    _Part(self._session.workers[str(s.device.task_only())], s)
+                    for s in self._session.shares(self.request)
                 ]
                 # the share of this process runs last, on the caller's thread
                 self._parts.sort(key=lambda p: isinstance(p.worker, LocalWorker))
@@ -264,7 +226,7 @@ class MasterPlan(Plan):
                 with self._lock:
                     if part.contact is not contact:
                         part.handle = part.worker.register(
-                            self.master.number, part.share.graph, part.share.request
+                            self._session.number, part.share.graph, part.share.request
                         )
                         part.contact = contact
         return parts

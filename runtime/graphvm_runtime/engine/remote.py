@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from graphvm_runtime.cluster.calls import fill_request
 from graphvm_runtime.cluster.codec import Encoder, spans_of
 from graphvm_runtime.cluster.graphs import Packed
 from graphvm_runtime.cluster.hub import SESSION, Keys, dial
@@ -15,8 +16,9 @@ from graphvm_runtime.cluster.transport import PROTOCOL, Answer, Handler, Limits,
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.compiler.values import handed_out
 from graphvm_runtime.engine.dropped import close_later
-from graphvm_runtime.engine.session import Plan, Session
-from graphvm_runtime.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+from graphvm_runtime.engine.plans import Plans
+from graphvm_runtime.engine.steps import session_closed
+from graphvm_runtime.errors import CancelledError, DeadlineExceededError
 from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.protos.worker_pb2 import Hello, Packet, Reply
 from graphvm_runtime.trace import Trace
@@ -24,7 +26,7 @@ from graphvm_runtime.trace import Trace
 GRACE = 5.0  # seconds that a server has to say that a step was stopped
 
 
-class RemoteSession(Session):
+class RemoteSession:
     """A session at a server.
 
     Args:
@@ -36,14 +38,13 @@ class RemoteSession(Session):
     def __init__(
         self, address: str, keys: Keys | None = None, limits: Limits | None = None
     ) -> None:
-        super().__init__()
         self.address = address
         self._keys = keys
         self._limits = limits or Limits()
         self._threads = Threads("graphvm-client")
         self._link: Link | None = None
         self._dialling = threading.Lock()
-        self._remote_plans: dict[Request, RemotePlan] = {}
+        self._plans: Plans[RemotePlan] = Plans()
 
     def link(self) -> Link:
         """The stream to the server; once it is broken, so is the session.
@@ -56,8 +57,8 @@ class RemoteSession(Session):
             with self._dialling:
                 link = self._link
                 if link is None:
-                    if self._closed:
-                        raise InvalidArgumentError("the session is closed", do="make a new one")
+                    if self._plans.closed:
+                        raise session_closed()
                     hello = Hello(incarnation=secrets.randbits(63), protocol=PROTOCOL)
                     link = self._link = dial(
                         self.address, SESSION, Handler(), self._threads, self._limits, hello,
@@ -66,7 +67,7 @@ class RemoteSession(Session):
         return link
 
     def extend(self, nodes: Iterable[Node], library: Mapping[str, Function]) -> None:
-        """Sends nodes to the server."""
+        """See `Session`; sends them to the server."""
         packed = Packed(list(nodes), library)
 
         def build(packet: Packet, encoder: Encoder) -> None:
@@ -76,15 +77,11 @@ class RemoteSession(Session):
         answer.result()
 
     def plan(self, request: Request) -> RemotePlan:
-        """The plan of a request, made once."""
-        found = self._remote_plans.get(request)
-        if found is None:
-            with self._lock:
-                found = self._remote_plans.setdefault(request, RemotePlan(self, request))
-        return found
+        """See `Session`."""
+        return self._plans.get(request, lambda: RemotePlan(self, request))
 
     def list_devices(self) -> list[str]:
-        """Full names of the devices of the server's cluster."""
+        """See `Session`; of the server's cluster."""
 
         def build(packet: Packet, encoder: Encoder) -> None:
             packet.list_devices.SetInParent()
@@ -93,41 +90,31 @@ class RemoteSession(Session):
         return list(answer.result()[0].text)
 
     def __del__(self) -> None:
-        if not getattr(self, "_closed", True) and getattr(self, "_link", None) is not None:
+        if getattr(self, "_link", None) is not None and not self._plans.closed:
             close_later(self)
 
     def close(self) -> None:
-        """Ends the session at the server."""
-        super().close()
-        self._remote_plans.clear()
+        """See `Session`; the server's session ends with the stream."""
+        self._plans.close()
         with self._dialling:
             if self._link is not None:
                 self._link.close(CancelledError("the session was closed"))
         self._threads.shutdown()
 
 
-class RemotePlan(Plan):
+class RemotePlan:
     """One request, compiled by the server."""
 
     def __init__(self, session: RemoteSession, request: Request) -> None:
-        super().__init__(session, request)
-        self._remote = session
+        self.request = request
+        self._session = session
+        self._lock = threading.Lock()
         self._handle = 0
-        self._final = True
 
     def run(
         self, feeds: Sequence[Any], timeout: float | None = None, trace: Trace | None = None
     ) -> Sequence[Any]:
-        """Values of the fetches.
-
-        Args:
-            feeds: arrays, one for each feed of the request, of its type.
-            timeout: seconds that the step may take.
-            trace: where spans of the step go.
-
-        Raises:
-            GraphvmError: the graph cannot be compiled, a node failed, a task is gone.
-        """
+        """See `Plan`."""
         handle = self._handle or self._made()
 
         def build(packet: Packet, encoder: Encoder) -> None:
@@ -138,7 +125,7 @@ class RemotePlan(Plan):
             for value in feeds:
                 encoder.fill(message.feed.add(), value)
 
-        link = self._remote.link()
+        link = self._session.link()
         number, answer = link.call(build)
         try:
             if not answer.wait(None if timeout is None else timeout + GRACE):
@@ -171,10 +158,7 @@ class RemotePlan(Plan):
 
     def _made(self) -> int:
         def build(packet: Packet, encoder: Encoder) -> None:
-            message = packet.make_callable
-            message.feed.extend(map(str, self.request.feeds))
-            message.fetch.extend(map(str, self.request.fetches))
-            message.target.extend(self.request.targets)
+            fill_request(packet.make_callable, self.request)
 
         with self._lock:
             if not self._handle:
@@ -190,5 +174,5 @@ class RemotePlan(Plan):
         return list(self._asked(build).text)
 
     def _asked(self, build: Callable[[Packet, Encoder], None]) -> Reply:
-        answer: Answer = self._remote.link().call(build)[1]
+        answer: Answer = self._session.link().call(build)[1]
         return answer.result()[0]

@@ -8,20 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from graphvm_runtime.ir.graph import Function, Node
-from graphvm_runtime.ops.functional import BRANCHES, CALLS, CASES, LOOPS
 from graphvm_runtime.ops.registry import Attrs, AttrValue, FuncRef
 
 
 def body_keys(node: Node) -> tuple[str, ...]:
     """Keys of the bodies of a node of control flow, or of a call; of branches in their order."""
-    op = node.op.name
-    if op in LOOPS:
-        return ("cond", "body")
-    if op in CASES:
-        return tuple(f"branches[{i}]" for i in range(len(node.attrs["branches"])))
-    if op in BRANCHES:
-        return ("then_branch", "else_branch")
-    return ("f",) if op in CALLS else ()
+    if node.op.region is None:
+        return ()
+    keys: list[str] = []
+    for name in node.op.region.bodies:
+        found = node.attrs[name]
+        many = isinstance(found, tuple)
+        keys += [f"{name}[{i}]" for i in range(len(found))] if many else [name]
+    return tuple(keys)
 
 
 def body_ref(node: Node, key: str) -> FuncRef:

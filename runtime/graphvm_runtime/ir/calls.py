@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-import numpy as np
-
 from graphvm_runtime.dtypes import DType, bool_, int32, string
+from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
 from graphvm_runtime.ops.registry import AttrValue, FuncRef, OpDef, lookup
 from graphvm_runtime.shapes import TensorType, is_compatible
@@ -30,7 +29,7 @@ def without_counted(graph: Graph) -> Graph:
     for name, function in graph.library.items():
         body = as_calls(function.body.nodes, library)
         if body is not function.body.nodes:
-            library[name] = replace(function, body=replace(function.body, nodes=tuple(body)))
+            library[name] = function.with_nodes(body)
     if nodes is graph.nodes and len(library) == len(graph.library):
         return graph
     return replace(graph, nodes=tuple(nodes), library=library)
@@ -73,11 +72,7 @@ def without_symbolic(graph: Graph, derived: Mapping[str, str]) -> Graph:
 
     if not derived:
         return graph
-    library = {
-        name: replace(f, body=replace(f.body, nodes=called(f.body.nodes)))
-        for name, f in graph.library.items()
-    }
-    return replace(graph, nodes=called(graph.nodes), library=library)
+    return graph.map_bodies(called)
 
 
 def _call(node: Node, library: dict[str, Function]) -> Node:
@@ -129,8 +124,9 @@ class _Body:
 
     def constant(self, value: object, dtype: DType) -> Endpoint:
         """A scalar constant."""
-        array = np.array(value, dtype.numpy)
-        return self.add("Const", (), TensorType(dtype, ()), dtype=dtype, value=array)
+        name = f"Const_{len(self.nodes)}"
+        self.nodes.append(constant(name, value, dtype))
+        return Endpoint(name)
 
     def compared(self, op: str, x: Endpoint, y: Endpoint) -> Endpoint:
         """A comparison of two numbers."""

@@ -7,7 +7,7 @@ ones. Nodes refer to each other by name, so a loop of TF1's dataflow primitives 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -183,6 +183,17 @@ class Graph:
         """Whether it has primitives that only the dataflow machine runs."""
         return any(n.op.name in PRIMITIVES for n in self.nodes)
 
+    def all_nodes(self) -> Iterator[Node]:
+        """Its own nodes, then those of all functions of its library."""
+        yield from self.nodes
+        for function in self.library.values():
+            yield from function.body.nodes
+
+    def map_bodies(self, change: Callable[[tuple[Node, ...]], Iterable[Node]]) -> Graph:
+        """The same graph with other nodes, in order, for its own and for those of each function."""
+        library = {n: f.with_nodes(change(f.body.nodes)) for n, f in self.library.items()}
+        return replace(self, nodes=tuple(change(self.nodes)), library=library)
+
     def type_of(self, end: Endpoint) -> TensorType:
         """Type of an endpoint."""
         return self.by_name[end.node].outputs[end.index]
@@ -233,6 +244,10 @@ class Function:
         takes = ", ".join(f"{e.node}: {self.body.type_of(e)}" for e in self.params)
         gives = ", ".join(str(self.body.type_of(e)) for e in self.results)
         return f"<Function {self.name}({takes}) -> ({gives})>"
+
+    def with_nodes(self, nodes: Iterable[Node]) -> Function:
+        """The same function with other nodes, in order, in its body."""
+        return replace(self, body=replace(self.body, nodes=tuple(nodes)))
 
     @property
     def param_types(self) -> tuple[TensorType, ...]:
@@ -332,6 +347,15 @@ def functions_used(nodes: Iterable[Node], library: Mapping[str, Function]) -> di
                 out[ref.name] = function
                 pending.extend(function.body.nodes)
     return out
+
+
+def unused(name: str, *taken: Container[str]) -> str:
+    """The name, or `name_1`, `name_2` and so on: the first that is taken nowhere."""
+    found, number = name, 0
+    while any(found in each for each in taken):
+        number += 1
+        found = f"{name}_{number}"
+    return found
 
 
 def renamed(ends: Sequence[Endpoint], new: Mapping[Endpoint, Endpoint]) -> tuple[Endpoint, ...]:

@@ -61,8 +61,7 @@ def lint(graph: Graph, waits: Waits = MappingProxyType({})) -> list[Finding]:
         graph: any graph; TensorFlow 1's primitives are looked at in their functional form.
         waits: see `Waits`; a graph in a file does not say it.
     """
-    bodies = (graph, *(f.body for f in graph.library.values()))
-    if any(n.op.name in PRIMITIVES for b in bodies for n in b.nodes):
+    if any(n.op.name in PRIMITIVES for n in graph.all_nodes()):
         graph = raise_(graph)
     return list(_Linter(graph, waits).found())
 

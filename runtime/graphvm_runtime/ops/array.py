@@ -19,6 +19,7 @@ from graphvm_runtime.dtypes import (
 )  # fmt: skip
 from graphvm_runtime.ops.registry import (
     ShapeContext,
+    Trait,
     Value,
     ValueFn,
     as_value,
@@ -76,11 +77,13 @@ def _placeholder_with_default(ctx: ShapeContext) -> Sequence[Shape]:
 
 
 define("Const", "-> output: dtype", {"value": tensor_attr(), "dtype": T},
-       shape=_const_shape, value=lambda ctx: as_value(ctx.attrs["value"]))  # fmt: skip
+       shape=_const_shape, value=lambda ctx: as_value(ctx.attrs["value"]),
+       traits=Trait.REMATERIALISABLE | Trait.PLACELESS)  # fmt: skip
 define("Placeholder", "-> output: dtype", {"dtype": T, "shape": shape_attr(None)},
-       shape=from_attr("shape"))  # fmt: skip
+       shape=from_attr("shape"), traits=Trait.OUTSIDE)  # fmt: skip
 define("PlaceholderWithDefault", "input: dtype -> output: dtype",
        {"dtype": T, "shape": shape_attr()}, shape=_placeholder_with_default,
+       traits=Trait.OUTSIDE,
        constraints=["C1: the default's shape fits the attribute"])  # fmt: skip
 
 
@@ -111,15 +114,16 @@ def _size_value(ctx: ShapeContext) -> Value | None:
 
 define("Shape", "input: T -> output: out_type", {"T": T, "out_type": INDEX},
        shape=lambda ctx: (_vector_of_rank(ctx.shapes[0]),),
-       value=lambda ctx: ctx.shapes[0])  # fmt: skip
+       value=lambda ctx: ctx.shapes[0], traits=Trait.TYPE_ONLY)  # fmt: skip
 define("ShapeN", "input: N*T -> output: N*out_type",
        {"N": integer(minimum=1), "T": T, "out_type": INDEX},
        shape=lambda ctx: [_vector_of_rank(s) for s in ctx.shapes],
-       value=lambda ctx: ctx.shapes[0])  # fmt: skip
+       value=lambda ctx: ctx.shapes[0], traits=Trait.TYPE_ONLY)  # fmt: skip
 define("Size", "input: T -> output: out_type", {"T": T, "out_type": INDEX},
-       shape=scalar, value=_size_value)  # fmt: skip
+       shape=scalar, value=_size_value, traits=Trait.TYPE_ONLY)  # fmt: skip
 define("Rank", "input: T -> output: int32", {"T": T}, shape=scalar,
-       value=lambda ctx: None if ctx.shapes[0] is None else len(ctx.shapes[0]))  # fmt: skip
+       value=lambda ctx: None if ctx.shapes[0] is None else len(ctx.shapes[0]),
+       traits=Trait.TYPE_ONLY)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------ reshaping
@@ -236,7 +240,7 @@ def _transpose(ctx: ShapeContext) -> Sequence[Shape]:
 
 
 define("Reshape", "tensor: T, shape: Tshape -> output: T", {"T": T, "Tshape": INDEX},
-       shape=_reshape, value=handed_on,
+       shape=_reshape, value=handed_on, traits=Trait.SAME_TYPE_IDENTITY,
        constraints=["C1: shape is a vector", "C2: no dimension below -1, one -1 at most",
                     "C3: the number of elements stays"])  # fmt: skip
 define("Fill", "dims: index_type, value: T -> output: T", {"T": T, "index_type": INDEX},
@@ -247,10 +251,10 @@ define("ZerosLike", "x: T -> y: T", {"T": T}, shape=unchanged,
 define("OnesLike", "x: T -> y: T", {"T": types(*FLOATS, *INTEGERS, *COMPLEX, bool_)},
        shape=unchanged, value=_like_value(1))  # fmt: skip
 define("ExpandDims", "input: T, dim: Tdim -> output: T", {"T": T, "Tdim": INDEX},
-       shape=_expand_dims, value=handed_on,
+       shape=_expand_dims, value=handed_on, traits=Trait.SAME_TYPE_IDENTITY,
        constraints=["C1: dim is in [-rank - 1, rank]"])  # fmt: skip
 define("Squeeze", "input: T -> output: T", {"T": T, "squeeze_dims": list_of("int", ())},
-       shape=_squeeze, value=handed_on,
+       shape=_squeeze, value=handed_on, traits=Trait.SAME_TYPE_IDENTITY,
        constraints=["C1: each axis is within the rank",
                     "C2: a dropped axis has length 1"])  # fmt: skip
 define("Transpose", "x: T, perm: Tperm -> y: T", {"T": T, "Tperm": INDEX}, shape=_transpose,
@@ -510,16 +514,19 @@ define("Slice", "input: T, begin: Index, size: Index -> output: T",
        constraints=["C1: begin and size have an entry for each axis",
                     "C2: the slice lies inside the input"])  # fmt: skip
 define("Pad", "input: T, paddings: Tpaddings -> output: T", {"T": T, "Tpaddings": INDEX},
-       shape=_pad, constraints=["C1: paddings are [rank, 2], none negative"])  # fmt: skip
+       shape=_pad, constraints=["C1: paddings are [rank, 2], none negative"],
+       traits=Trait.SAME_TYPE_IDENTITY)  # fmt: skip
 define("GatherV2", "params: Tparams, indices: Tindices, axis: Taxis -> output: Tparams",
        {"batch_dims": integer(0), "Tparams": T, "Tindices": ANY_INDEX, "Taxis": types(*INDICES)},
        shape=_gather, value=_gather_value,
        constraints=["C1: axis is within the rank of params",
                     "C2: the first batch_dims axes agree, none beyond axis"])  # fmt: skip
 define("Tile", "input: T, multiples: Tmultiples -> output: T", {"T": T, "Tmultiples": INDEX},
-       shape=_tile, constraints=["C1: a multiple for each axis, none negative"])  # fmt: skip
+       shape=_tile, constraints=["C1: a multiple for each axis, none negative"],
+       traits=Trait.SAME_TYPE_IDENTITY)  # fmt: skip
 define("BroadcastTo", "input: T, shape: Tidx -> output: T", {"T": T, "Tidx": INDEX},
-       shape=_broadcast_to, constraints=["C1: the input broadcasts to the shape"])  # fmt: skip
+       shape=_broadcast_to, constraints=["C1: the input broadcasts to the shape"],
+       traits=Trait.SAME_TYPE_IDENTITY)  # fmt: skip
 define("BroadcastGradientArgs", "s0: T, s1: T -> r0: T, r1: T", {"T": INDEX},
        shape=lambda ctx: ((None,), (None,)))  # fmt: skip
 define("InvertPermutation", "x: T -> y: T", {"T": INDEX}, shape=_vector,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from graphvm_runtime.ops.registry import (
     ShapeContext,
+    Trait,
     Value,
     boolean,
     define,
@@ -57,7 +58,7 @@ def _entered_value(ctx: ShapeContext) -> Value | None:
     return ctx.resolver.value(0) if ctx.attrs["is_constant"] else None
 
 
-define("NoOp", "->", shape=nothing)
+define("NoOp", "->", shape=nothing, traits=Trait.PLACELESS)
 define("ControlTrigger", "->", shape=nothing)
 define("LoopCond", "input: bool -> output: bool", shape=unchanged, forwards=True)
 _FRAME = {"T": T, "frame_name": text(), "is_constant": boolean(False),

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from graphvm_runtime.ops.registry import (
     PURE,
     STATEFUL,
+    Region,
     ShapeContext,
+    Trait,
     define,
     function_attr,
     integer,
@@ -80,21 +82,23 @@ for _prefix, _effects in (("", STATEFUL), ("Stateless", PURE)):
            {"Tcond": types(), "Tin": type_list(), "Tout": type_list(),
             "then_branch": function_attr(), "else_branch": function_attr(),
             "output_shapes": list_of("shape", ())},
-           shape=_if, effects=_effects, constraints=_SHAPES)  # fmt: skip
+           shape=_if, effects=_effects, constraints=_SHAPES,
+           region=Region(("then_branch", "else_branch"), first=1))  # fmt: skip
     define(f"{_prefix}Case", "branch_index: int32, input: *Tin -> output: *Tout",
            {"Tin": type_list(), "Tout": type_list(), "branches": list_of("func", minimum=1),
             "output_shapes": list_of("shape", ())},
-           shape=_case, effects=_effects,
+           shape=_case, effects=_effects, region=Region(("branches",), first=1),
            constraints=[*_SHAPES, "C2: the index is a scalar"])  # fmt: skip
     define(f"{_prefix}While", "input: *T -> output: *T",
            {"T": type_list(), "cond": function_attr(), "body": function_attr(),
             "output_shapes": list_of("shape", ()), "parallel_iterations": integer(10)},
-           shape=_while, handle=_loop_handle, effects=_effects, constraints=_SHAPES)  # fmt: skip
+           shape=_while, handle=_loop_handle, effects=_effects, constraints=_SHAPES,
+           region=Region(("cond", "body"), types="T"))  # fmt: skip
 for _name, _effects in (("PartitionedCall", PURE), ("StatefulPartitionedCall", STATEFUL)):
     define(_name, "args: *Tin -> output: *Tout",
            {"Tin": type_list(), "Tout": type_list(), "f": function_attr(), "config": text(b""),
             "config_proto": text(b""), "executor_type": text(b"")},
-           shape=_call, effects=_effects, constraints=_SHAPES)  # fmt: skip
+           shape=_call, effects=_effects, constraints=_SHAPES, region=Region(("f",)))  # fmt: skip
 define("For", "start: int32, limit: int32, delta: int32, input: *T -> output: *T",
        {"T": type_list(), "body": function_attr()}, shape=_for, effects=STATEFUL,
        constraints=["C1: start, limit and delta are scalars"])  # fmt: skip
@@ -104,4 +108,4 @@ define("SymbolicGradient", "input: *Tin -> output: *Tout",
        constraints=["C1: an input for each output, and for each result of the function"],
        doc="derivatives of a function by its arguments, from those of its results")  # fmt: skip
 define("FakeParam", "-> output: dtype", {"dtype": types(), "shape": shape_attr()},
-       shape=from_attr("shape"))  # fmt: skip
+       shape=from_attr("shape"), traits=Trait.REMATERIALISABLE | Trait.PLACELESS)  # fmt: skip

@@ -8,6 +8,7 @@ from graphvm_runtime.ops.registry import (
     BLOCKING,
     STATEFUL,
     ShapeContext,
+    Trait,
     boolean,
     define,
     integer,
@@ -34,7 +35,7 @@ def _arg_handle(ctx: ShapeContext, index: int) -> TensorType | None:
 
 # a parameter of a function; its static shape is in the node's output type, or `_output_shapes`
 define("_Arg", "-> output: T", {"T": T, "index": integer(minimum=0)}, shape=_arg,
-       handle=_arg_handle, effects=STATEFUL)  # fmt: skip
+       handle=_arg_handle, effects=STATEFUL, traits=Trait.PLACELESS)  # fmt: skip
 # a value inside a forward body that a derived body needs; `ir.materialise` removes it
 define("_Saved", "-> output: dtype",
        {"dtype": T, "shape": shape_attr(None), "path": list_of("string")},

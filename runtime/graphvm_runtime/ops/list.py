@@ -173,7 +173,8 @@ define("TensorListReserve", "element_shape: shape_type, num_elements: int32 -> h
        {"element_dtype": T, "shape_type": SHAPE}, shape=scalar, handle=_made)  # fmt: skip
 define("TensorListPushBack",
        "input_handle: variant, tensor: element_dtype -> output_handle: variant",
-       {"element_dtype": T}, shape=_pushed, handle=_same_list, constraints=_RULES)  # fmt: skip
+       {"element_dtype": T}, shape=_pushed, handle=_same_list, constraints=_RULES,
+       collects=1)  # fmt: skip
 define("TensorListPopBack",
        "input_handle: variant, element_shape: int32 "
        "-> output_handle: variant, tensor: element_dtype",
@@ -185,7 +186,7 @@ define("TensorListGetItem",
 define("TensorListSetItem",
        "input_handle: variant, index: int32, item: element_dtype -> output_handle: variant",
        {"element_dtype": T, "resize_if_index_out_of_bounds": boolean(False)}, shape=_set,
-       handle=_same_list, constraints=_RULES)  # fmt: skip
+       handle=_same_list, constraints=_RULES, collects=2)  # fmt: skip
 define("TensorListLength", "input_handle: variant -> length: int32", shape=scalar)
 define("TensorListStack", "input_handle: variant, element_shape: int32 -> tensor: element_dtype",
        {"element_dtype": T, "num_elements": integer(-1)}, shape=_stacked,
@@ -193,7 +194,7 @@ define("TensorListStack", "input_handle: variant, element_shape: int32 -> tensor
 define("TensorListFromTensor",
        "tensor: element_dtype, element_shape: shape_type -> output_handle: variant",
        {"element_dtype": T, "shape_type": SHAPE}, shape=_from_tensor, handle=_made_from,
-       constraints=_RULES)  # fmt: skip
+       constraints=_RULES, collects=0)  # fmt: skip
 define("TensorListGather",
        "input_handle: variant, indices: int32, element_shape: int32 -> values: element_dtype",
        {"element_dtype": T}, shape=_gathered, constraints=_RULES)  # fmt: skip
@@ -201,16 +202,16 @@ define("TensorListScatterV2",
        "tensor: element_dtype, indices: int32, element_shape: shape_type, num_elements: int32 "
        "-> output_handle: variant",
        {"element_dtype": T, "shape_type": SHAPE}, shape=_scatter, handle=_made_by_scatter,
-       constraints=_RULES)  # fmt: skip
+       constraints=_RULES, collects=0)  # fmt: skip
 define("TensorListScatterIntoExistingList",
        "input_handle: variant, tensor: element_dtype, indices: int32 -> output_handle: variant",
        {"element_dtype": T}, shape=_scatter_into, handle=_same_list,
-       constraints=_RULES)  # fmt: skip
+       constraints=_RULES, collects=1)  # fmt: skip
 define("TensorListSplit",
        "tensor: element_dtype, element_shape: shape_type, lengths: int64 "
        "-> output_handle: variant",
        {"element_dtype": T, "shape_type": SHAPE}, shape=_split, handle=_made_by_split,
-       constraints=_RULES)  # fmt: skip
+       constraints=_RULES, collects=0)  # fmt: skip
 define("TensorListConcatV2",
        "input_handle: variant, element_shape: shape_type, leading_dims: int64 "
        "-> tensor: element_dtype, lengths: int64",

@@ -56,6 +56,33 @@ READS = Effects.STATEFUL | Effects.READS
 TRACE = Effects.STATEFUL | Effects.TRACE
 QUIET = Effects.STATEFUL | Effects.QUIET
 
+
+class Trait(IntFlag):
+    """What an op promises to passes about its meaning; its effects say what they may not do."""
+
+    NONE = 0
+    REMATERIALISABLE = 1  # takes nothing and costs nothing: made anew wherever it is used
+    PLACELESS = 2  # is on no device of its own
+    TYPE_ONLY = 4  # its value function says all of its value, from the types of its inputs
+    SAME_TYPE_IDENTITY = 8  # output 0 is input 0 where both have one fully known type
+    VARIABLE = 16  # gives a variable's reference or handle, by its shared name
+    OUTSIDE = 32  # its value comes from whoever runs the graph
+
+
+class Region(NamedTuple):
+    """How an op runs functions: which, and over which of its inputs.
+
+    Attributes:
+        bodies: attributes that name the functions, in their order.
+        first: how many inputs come before the functions' arguments: a predicate, an index.
+        types: the attribute that lists the types of the arguments.
+    """
+
+    bodies: tuple[str, ...]
+    first: int = 0
+    types: str = "Tin"
+
+
 REQUIRED: Final = object()  # default of an attribute that must be given
 
 
@@ -206,6 +233,11 @@ class OpDef:
         effects_by: the effects that depend on its attributes; see `effects_of`.
         commutative: inputs may be swapped.
         forwards: output i is input i, unchanged; there are as many of both.
+        traits: what passes may do with it.
+        collects: which input a list takes in as its elements; None where it is no such op.
+        region: the functions that it runs; None where it runs none.
+        on_handles: the op that does to a resource what this one does to a reference; empty where
+            that has the same name behind `Resource` or `_`, or there is none.
         internal: never written to files.
         family: the file here that declares it, `math.elementwise`; kernels are first looked for in
             the file of that name; empty for a user's own op.
@@ -223,6 +255,10 @@ class OpDef:
     effects_by: EffectsFn | None = None
     commutative: bool = False
     forwards: bool = False
+    traits: Trait = Trait.NONE
+    collects: int | None = None
+    region: Region | None = None
+    on_handles: str = ""
     internal: bool = False
     family: str = ""
     constraints: tuple[str, ...] = ()
@@ -363,6 +399,11 @@ def known(name: str) -> bool:
     return name in _WAITING
 
 
+def has_trait(name: str, trait: Trait) -> bool:
+    """Whether an op of that name is declared and has the trait."""
+    return known(name) and bool(lookup(name).traits & trait)
+
+
 def names() -> list[str]:
     """Names of all declared ops, sorted."""
     return sorted(_WAITING)
@@ -380,6 +421,10 @@ def define(
     effects_by: EffectsFn | None = None,
     commutative: bool = False,
     forwards: bool = False,
+    traits: Trait = Trait.NONE,
+    collects: int | None = None,
+    region: Region | None = None,
+    on_handles: str = "",
     constraints: Collection[str] = (),
     doc: str = "",
 ) -> None:
@@ -399,6 +444,10 @@ def define(
             attributes.
         commutative: whether inputs may be swapped.
         forwards: whether output i is input i, unchanged.
+        traits: what passes may do with it.
+        collects: which input a list takes in as its elements.
+        region: the functions that it runs.
+        on_handles: the op that does to a resource what this one does to a reference.
         constraints: numbered rules that the shape function checks.
         doc: what it computes, in one line.
 
@@ -427,6 +476,10 @@ def define(
             effects_by=effects_by,
             commutative=commutative,
             forwards=forwards,
+            traits=traits,
+            collects=collects,
+            region=region,
+            on_handles=on_handles,
             internal=name.startswith("_"),
             family=family,
             constraints=tuple(constraints),

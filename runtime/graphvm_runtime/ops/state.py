@@ -10,6 +10,7 @@ from graphvm_runtime.ops.registry import (
     STATEFUL,
     TRACE,
     ShapeContext,
+    Trait,
     Value,
     boolean,
     define,
@@ -99,22 +100,25 @@ def named_type(ctx: ShapeContext, index: int) -> TensorType:
 
 _VARIABLE = {"shape": shape_attr(), "dtype": T, "container": text(b""), "shared_name": text(b"")}
 for _name in ("VariableV2", "Variable"):
-    define(_name, "-> ref: ref dtype", _VARIABLE, shape=from_attr("shape"), effects=STATEFUL)
+    define(_name, "-> ref: ref dtype", _VARIABLE, shape=from_attr("shape"), effects=STATEFUL,
+           traits=Trait.VARIABLE)  # fmt: skip
 define("Assign", "ref: ref T, value: T -> output_ref: ref T",
        {"T": T, "validate_shape": boolean(True), "use_locking": boolean(True)},
-       shape=_assign, effects=STATEFUL, constraints=[FITS])  # fmt: skip
+       shape=_assign, effects=STATEFUL, constraints=[FITS],
+       on_handles="AssignVariableOp")  # fmt: skip
 for _name in ("AssignAdd", "AssignSub"):
     define(_name, "ref: ref T, value: T -> output_ref: ref T",
            {"T": NUMBER, "use_locking": boolean(False)},
-           shape=_updated, effects=STATEFUL, constraints=[FITS])  # fmt: skip
+           shape=_updated, effects=STATEFUL, constraints=[FITS],
+           on_handles=f"{_name}VariableOp")  # fmt: skip
 define("IsVariableInitialized", "ref: ref dtype -> is_initialized: bool", {"dtype": T},
-       shape=scalar, effects=STATEFUL)  # fmt: skip
+       shape=scalar, effects=STATEFUL, on_handles="VarIsInitializedOp")  # fmt: skip
 
 _HELD = "C2: the variable holds elements of that type"
 define("VarHandleOp", "-> resource: resource",
        {"container": text(b""), "shared_name": text(b""), "debug_name": text(b""), "dtype": T,
         "shape": shape_attr(), "allowed_devices": list_of("string", ())},
-       shape=scalar, handle=named_type, effects=STATEFUL)  # fmt: skip
+       shape=scalar, handle=named_type, effects=STATEFUL, traits=Trait.VARIABLE)  # fmt: skip
 define("ReadVariableOp", "resource: resource -> value: dtype", {"dtype": T}, shape=_read,
        effects=STATEFUL, constraints=[FITS, _HELD])  # fmt: skip
 define("AssignVariableOp", "resource: resource, value: dtype ->",

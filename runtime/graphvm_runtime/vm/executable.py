@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from graphvm_runtime import config
+from graphvm_runtime.compiler.assemble import Assembler
 from graphvm_runtime.compiler.emit import Emitted, Guard, emitted, emitted_strand
 from graphvm_runtime.compiler.program import Program, Subprogram
+from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.compiler.values import handed
 from graphvm_runtime.dtypes import string
+from graphvm_runtime.errors import InvalidArgumentError, clipped
+from graphvm_runtime.ir.graph import Graph, Node
 from graphvm_runtime.kernels.precision import as_strings
 from graphvm_runtime.values.resources import Step
 from graphvm_runtime.vm.faults import raise_located
@@ -19,6 +26,94 @@ from graphvm_runtime.vm.strands import run_strands
 
 if TYPE_CHECKING:
     from graphvm_runtime.vm.dataflow import Dataflow
+
+
+class Mode(Enum):
+    """How a compiled graph is run; one with TF1's primitives is always run as dataflow."""
+
+    EMITTED = "emitted"
+    INTERPRETED = "interpreted"
+    CHECKED = "checked"  # interpreted; stops at the first NaN or infinity
+    TRACED = "traced"  # interpreted; each kernel call is a span in the trace of the step
+    DATAFLOW = "dataflow"
+
+
+class Executable(Protocol):
+    """What runs a compiled request."""
+
+    @property
+    def run(self) -> Callable[..., Sequence[Any]]:
+        """`run(step, *feeds)` gives the values of the fetches as the caller gets them."""
+
+    @property
+    def needs_step(self) -> bool:
+        """Whether it reads its step; without, `run(None, *feeds)` will do."""
+
+    def stats(self) -> dict[str, int]:
+        """Counts of instructions."""
+
+    def text(self) -> str:
+        """The program, and its Python source where it is emitted."""
+
+
+def executable_of(
+    graph: Graph, request: Request, mode: Mode = Mode.EMITTED, task: str = ""
+) -> Executable:
+    """What runs a graph that has gone through the passes.
+
+    Args:
+        graph: the graph.
+        request: what is fed, fetched and run, in the graph's terms.
+        mode: how it is run.
+        task: the name of this task, for the spans of a trace.
+
+    Raises:
+        GraphvmError: an op has no kernel here, a function is missing.
+    """
+    dataflow = mode is Mode.DATAFLOW or graph.is_dataflow
+    # planned memory pays only for programs that run often, which are those that are emitted
+    assembler = Assembler(graph.library, dataflow or mode is Mode.EMITTED, Called)
+    if dataflow:
+        return _dataflow(graph, request, assembler)
+    program = assembler.program("main", graph.nodes, request.feeds, request.fetches)
+    match mode:
+        case Mode.CHECKED:
+            return Interpreted(program, check_numbers)
+        case Mode.TRACED:
+            return Interpreted(program, _recorder(task))
+        case Mode.INTERPRETED:
+            return Interpreted(program)
+    return Compiled(program)
+
+
+def _dataflow(graph: Graph, request: Request, assembler: Assembler) -> DataflowRun:
+    # loaded late: most graphs have no primitives
+    from graphvm_runtime.vm.dataflow import Dataflow
+
+    def program_for(name: str) -> Executable:
+        return Compiled(assembler.function(name).ready)
+
+    dataflow = Dataflow(
+        graph, request.feeds, request.fetches, request.targets, program_for, assembler.called
+    )
+    return DataflowRun(dataflow, len(request.fetches))
+
+
+def _recorder(task: str) -> Watcher:
+    def record(step: Step, node: Node, result: Any, start: float, end: float) -> None:
+        step.trace.add(node.name, node.op.name, start, end, task)
+
+    return record
+
+
+def check_numbers(step: Step, node: Node, result: Any, start: float, end: float) -> None:
+    """Raises InvalidArgumentError when a kernel gave NaN or infinity, naming its node."""
+    for index, value in enumerate(result if len(node.outputs) > 1 else (result,)):
+        array = np.asarray(value)
+        if array.dtype.kind in "fc" and not np.isfinite(array).all():
+            raise InvalidArgumentError(
+                f"output {index} of {node.name!r} has NaN or infinity: {clipped(array)}"
+            )
 
 
 class Interpreted:
@@ -31,6 +126,7 @@ class Interpreted:
 
     def __init__(self, program: Program, watch: Watcher | None = None) -> None:
         self.program = program
+        self.needs_step = program.needs_step
         self._interpreter = Interpreter(self._strands, watch)
         self.run: Callable[..., Sequence[Any]] = quiet(self._run)
 
@@ -50,12 +146,17 @@ class Interpreted:
         stats = self.program.stats()
         return {**stats, "emitted": 0, "interpreted": _instructions(stats)}
 
+    def text(self) -> str:
+        """The program."""
+        return str(self.program)
+
 
 class Compiled:
     """A program run as an emitted function."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.needs_step = program.needs_step
         self._strand_code: dict[tuple[int, int], tuple[Emitted, Callable[..., Any]]] = {}
         for each in program.closure():
             self._emit_strands(each)
@@ -95,6 +196,10 @@ class Compiled:
         stats = self.program.stats()
         return {**stats, "emitted": self._written, "interpreted": 0}
 
+    def text(self) -> str:
+        """The program and its Python source."""
+        return f"{self.program}\n\n{self.source}"
+
 
 def _instructions(stats: dict[str, int]) -> int:
     return sum(stats.get(kind, 0) for kind in ("Call", "If", "While", "Invoke"))
@@ -120,6 +225,8 @@ class DataflowRun:
         fetches: how many tensors it gives.
     """
 
+    needs_step = True
+
     def __init__(self, dataflow: Dataflow, fetches: int) -> None:
         self._run = quiet(dataflow.run)
         self._fetches = fetches
@@ -131,6 +238,10 @@ class DataflowRun:
     def stats(self) -> dict[str, int]:
         """No instruction: nodes are run one by one."""
         return {"dataflow": 1, "emitted": 0, "interpreted": 0}
+
+    def text(self) -> str:
+        """No program."""
+        return "a graph of dataflow primitives"
 
 
 class Called:

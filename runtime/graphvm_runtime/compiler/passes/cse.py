@@ -11,7 +11,7 @@ import numpy as np
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.ir.graph import Endpoint, Graph, Node, renamed
 from graphvm_runtime.ops.control_flow import PRIMITIVES
-from graphvm_runtime.ops.registry import Effects
+from graphvm_runtime.ops.registry import Effects, Trait
 
 # merging these would move a value across a dead branch or a frame
 _LEFT_ALONE = PRIMITIVES | {"ControlTrigger"}
@@ -35,11 +35,8 @@ class CommonSubexpressions:
         for name, function in graph.library.items():
             keep = {e.node for e in function.params} | set(function.control)
             body, inner = _merged(function.body.nodes, frozenset(keep))
-            library[name] = replace(
-                function,
-                body=replace(function.body, nodes=body),
-                results=renamed(function.results, inner),
-            )
+            results = renamed(function.results, inner)
+            library[name] = replace(function.with_nodes(body), results=results)
         request = replace(request, fetches=renamed(request.fetches, moved))
         return replace(graph, nodes=nodes, library=library), request
 
@@ -60,7 +57,7 @@ def _merged(
             node.op.effects != Effects.PURE
             or node.op.internal
             or node.name in keep
-            or node.op.name.startswith("Placeholder")
+            or node.op.traits & Trait.OUTSIDE
             or any(True for _ in node.functions())
         ):
             out.append(node)

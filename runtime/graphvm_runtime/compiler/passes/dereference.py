@@ -13,25 +13,13 @@ from types import MappingProxyType
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.dtypes import resource
 from graphvm_runtime.errors import InvalidArgumentError, UnimplementedError
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text, unused
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.control_flow import MERGES
-from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
-from graphvm_runtime.ops.registry import FuncRef, OpDef, known
+from graphvm_runtime.ops.functional import LOOPS, REGIONS
+from graphvm_runtime.ops.registry import FuncRef, OpDef, Trait, known
 from graphvm_runtime.shapes import TensorType
 
-_VARIABLES = frozenset({"VariableV2", "Variable"})
-_RESOURCE_FORM = {
-    "Assign": "AssignVariableOp",
-    "AssignAdd": "AssignAddVariableOp",
-    "AssignSub": "AssignSubVariableOp",
-    "IsVariableInitialized": "VarIsInitializedOp",
-    "BarrierInsertMany": "_BarrierInsertMany",
-    "BarrierTakeMany": "_BarrierTakeMany",
-    "BarrierClose": "_BarrierClose",
-    "BarrierReadySize": "_BarrierReadySize",
-    "BarrierIncompleteSize": "_BarrierIncompleteSize",
-}
 HANDLE = TensorType(resource, ())
 
 
@@ -43,11 +31,10 @@ class Dereference:
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph without references."""
-        bodies = [graph, *(f.body for f in graph.library.values())]
-        if not any(t.dtype.is_ref for b in bodies for n in b.nodes for t in n.outputs):
+        if not any(t.dtype.is_ref for n in graph.all_nodes() for t in n.outputs):
             return graph, request
         passed = _passed_on(graph)
-        loops = {n.attrs["body"].name for b in bodies for n in b.nodes if n.op.name in LOOPS}
+        loops = {n.attrs["body"].name for n in graph.all_nodes() if n.op.name in LOOPS}
         library = {
             name: _function(function, graph.library, passed, loops)
             for name, function in graph.library.items()
@@ -160,10 +147,7 @@ class _Body:
 
     def unused(self, name: str) -> str:
         """A name that no node has."""
-        found, number = name, 0
-        while found in self.taken:
-            number += 1
-            found = f"{name}_{number}"
+        found = unused(name, self.taken)
         self.taken.add(found)
         return found
 
@@ -175,7 +159,7 @@ class _Body:
     def rewritten(self, node: Node) -> Node:
         """The node without references; reads that it needs are added before."""
         op = node.op.name
-        if op in _VARIABLES:
+        if node.op.traits & Trait.VARIABLE and node.outputs[0].dtype.is_ref:
             return _variable(node)
         if op == "Barrier":
             return node.changed(op=lookup("_Barrier"), outputs=(HANDLE,))
@@ -278,7 +262,9 @@ class _Body:
 
     def region(self, node: Node, functions: Sequence[FuncRef]) -> Node:
         """A functional node: handles go where its functions take references."""
-        first = int(node.op.name in BRANCHES)  # the predicate is no argument
+        region = node.op.region
+        assert region is not None
+        first = region.first
         flags = [self.passed[f.name] for f in functions]
         inputs, after = [], list(node.after)
         types = [t.dtype.base for t in map(self.graph.type_of, node.inputs)]
@@ -292,7 +278,7 @@ class _Body:
                 inputs.append(self.value(end, node.name, after))
         attrs = dict(node.attrs)
         is_loop = node.op.name in LOOPS
-        attrs["T" if is_loop else "Tin"] = tuple(types[first:])
+        attrs[region.types] = tuple(types[first:])
         outputs = []
         for i, type_ in enumerate(node.outputs):
             if is_loop and types[i] is resource and type_.dtype.is_ref:
@@ -331,5 +317,6 @@ def _resource_form(node: Node) -> OpDef | None:
     """The op on a handle that does what this one does to a reference."""
     if not node.op.inputs or not node.op.inputs[0].is_ref:
         return None
-    name = _RESOURCE_FORM.get(node.op.name, "Resource" + node.op.name)
-    return lookup(name) if known(name) else None
+    name = node.op.name
+    forms = (node.op.on_handles, f"Resource{name}", f"_{name}")
+    return next((lookup(form) for form in forms if known(form)), None)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from graphvm_runtime.compiler.request import Request
-from graphvm_runtime.dtypes import DType
+from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Graph, Node
 from graphvm_runtime.kernels.registry import has_kernel, made
-from graphvm_runtime.ops import lookup
-from graphvm_runtime.ops.registry import Effects
-from graphvm_runtime.shapes import TensorType, is_known
+from graphvm_runtime.ops.registry import Effects, ShapeContext, Trait
+from graphvm_runtime.shapes import TensorType
 
 _LARGEST = 1 << 16  # elements; larger results cost more to keep than to compute
-_FROM_TYPES = frozenset({"Shape", "Size", "Rank", "ShapeN"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +29,10 @@ class Fold:
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The folded graph, bodies included."""
-        nodes = _folded(graph.nodes, request.names())
-        library = {
-            name: replace(f, body=replace(f.body, nodes=tuple(_folded(f.body.nodes, frozenset()))))
-            for name, f in graph.library.items()
-        }
-        return replace(graph, nodes=tuple(nodes), library=library), request
+        return graph.map_bodies(_folded), request
 
 
-def _folded(nodes: tuple[Node, ...], keep: frozenset[str]) -> list[Node]:
+def _folded(nodes: Sequence[Node]) -> list[Node]:
     known: dict[str, Any] = {}
     types: dict[str, tuple[TensorType, ...]] = {}  # of nodes above which nothing changes state
     changing: set[str] = set()
@@ -72,10 +65,11 @@ def _constant_of(
     dtype = node.outputs[0].dtype
     if dtype.numpy.kind == "O" or not has_kernel(node.op.name) or node.op.name == "Const":
         return None
-    if node.op.name in _FROM_TYPES and node.inputs[0].node in types:
-        shape = types[node.inputs[0].node][node.inputs[0].index].shape
-        if shape is not None and (node.op.name == "Rank" or is_known(shape)):
-            return _const(node, _shape_value(node, shape, dtype))
+    if node.op.traits & Trait.TYPE_ONLY and all(e.node in types for e in node.inputs):
+        shapes = [types[e.node][e.index].shape for e in node.inputs]
+        said = node.op.value(ShapeContext(node.op, shapes, node.attrs)) if node.op.value else None
+        if said is not None and (isinstance(said, int) or None not in said):
+            return _const(node, np.array(said, np.int64).astype(dtype.numpy))
     if not node.inputs or any(e.node not in known or e.index for e in node.inputs):
         return None
     try:
@@ -88,15 +82,5 @@ def _constant_of(
     return _const(node, value.copy())
 
 
-def _shape_value(node: Node, shape: Any, dtype: DType) -> Any:
-    if node.op.name == "Rank":
-        return np.asarray(len(shape), dtype.numpy)
-    if node.op.name == "Size":
-        return np.asarray(np.prod(shape, dtype=np.int64), dtype.numpy)
-    return np.asarray(shape, dtype.numpy).reshape(len(shape))
-
-
 def _const(node: Node, value: Any) -> Node:
-    type_ = TensorType(node.outputs[0].dtype, tuple(value.shape))
-    attrs = MappingProxyType({"dtype": type_.dtype, "value": value})
-    return Node(node.name, lookup("Const"), (), (), attrs, (type_,), node.device, node.source)
+    return constant(node.name, value, node.outputs[0].dtype, (), node.device, node.source)

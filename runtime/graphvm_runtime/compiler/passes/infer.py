@@ -8,6 +8,7 @@ from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.errors import GraphvmError
 from graphvm_runtime.ir.graph import Graph, Node
 from graphvm_runtime.ir.infer import Resolution, infer
+from graphvm_runtime.ops.registry import Trait, has_trait
 from graphvm_runtime.shapes import TensorType, is_known, merged
 
 
@@ -26,7 +27,7 @@ class Infer:
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph with its types as the feeds leave them."""
         cut = any(
-            n.attrs.get("_fed") not in (None, "Placeholder", "PlaceholderWithDefault")
+            "_fed" in n.attrs and not has_trait(n.attrs["_fed"], Trait.OUTSIDE)
             for n in (graph.by_name[e.node] for e in request.feeds if e.node in graph.by_name)
         )
         if not cut and not self.always:

@@ -28,9 +28,7 @@ class Inline:
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph with calls inlined, in bodies too."""
-        if not any(n.op.name in CALLS for n in graph.nodes) and not any(
-            n.op.name in CALLS for f in graph.library.values() for n in f.body.nodes
-        ):
+        if not any(n.op.name in CALLS for n in graph.all_nodes()):
             return graph, request
         recursive = _recursive(graph)
         fetched = request.names()
@@ -39,11 +37,8 @@ class Inline:
         library = {}
         for name, function in graph.library.items():
             body, inner = _inlined(function.body.nodes, graph, recursive, frozenset())
-            library[name] = replace(
-                function,
-                body=replace(function.body, nodes=tuple(body)),
-                results=renamed(function.results, inner),
-            )
+            results = renamed(function.results, inner)
+            library[name] = replace(function.with_nodes(body), results=results)
         return replace(graph, nodes=tuple(nodes), library=library), request
 
 

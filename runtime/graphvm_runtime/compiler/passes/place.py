@@ -20,17 +20,10 @@ from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.dtypes import resource, variant
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text
-from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
-from graphvm_runtime.ops.registry import PURE, AttrValue, FuncRef
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text, unused
+from graphvm_runtime.ops.functional import LOOPS, REGIONS
+from graphvm_runtime.ops.registry import PURE, AttrValue, FuncRef, Trait
 
-_HANDED_ON = frozenset({"Identity", "StopGradient", "IdentityN", "PreventGradient"})
-_NOWHERE = frozenset({"Const", "FakeParam", "NoOp", "_Arg"})
-# list ops that take in a value, and which input that is
-_COLLECTS = {
-    "TensorListPushBack": 1, "TensorListSetItem": 2, "TensorListFromTensor": 0,
-    "TensorListScatterV2": 0, "TensorListScatterIntoExistingList": 1, "TensorListSplit": 0,
-}  # fmt: skip
 _CLASS = "_class"
 _PREFIX = b"loc:@"
 
@@ -132,16 +125,12 @@ class _Placer:
         found = self._whole.get((name, device))
         if found is not None:
             return found
-        number = 1
-        while (fresh := f"{name}_whole_{number}") in self.given or fresh in self.library:
-            number += 1
+        fresh = unused(f"{name}_whole", self.given, self.library)
         self._whole[name, device] = fresh
         function = self.given[name]
         self.library[fresh] = function  # takes the name, for functions that call it again
         nodes = tuple(self.whole(n, device) for n in function.body.nodes)
-        self.library[fresh] = replace(
-            function, name=fresh, body=replace(function.body, nodes=nodes)
-        )
+        self.library[fresh] = replace(function.with_nodes(nodes), name=fresh)
         return fresh
 
     def links(self, name: str) -> list[list[int]]:
@@ -188,16 +177,11 @@ class _Placer:
         places = {p.node: where for p, where in zip(function.params, params, strict=True) if where}
         body = _Body(self, function.body.nodes, places, default, outer, frozenset())
         body.give(zip(function.results, results, strict=True))
-        fresh, count = name, 0
         taken = {n for n, _ in self._made.values()}
-        while fresh in taken:
-            count += 1
-            fresh = f"{name}_at_{count}"
+        fresh = unused(f"{name}_at", taken) if name in taken else name
         self._made[key] = fresh, body
         nodes = body.placed()
-        self.library[fresh] = replace(
-            function, name=fresh, body=replace(function.body, nodes=nodes)
-        )
+        self.library[fresh] = replace(function.with_nodes(nodes), name=fresh)
         return fresh, body
 
 
@@ -299,7 +283,7 @@ class _Body:
 
     def _join_passed(self, node: Node) -> None:
         """Joins what bodies bring together: what went in with what it is given back as."""
-        skip = 1 if node.op.name in BRANCHES else 0
+        skip = node.op.region.first if node.op.region else 0
         for key in body_keys(node):
             for group in self.placer.links(body_ref(node, key).name):
                 keys = [
@@ -335,7 +319,7 @@ class _Body:
         hint = self._of_collected(members)
         if hint is not None:
             return hint
-        asked = [n for n in nodes if n.op.name not in _NOWHERE]
+        asked = [n for n in nodes if not n.op.traits & Trait.PLACELESS]
         makers = [n for n in asked if self._makes(n)]
         # A resource stays where it was made, whatever else a request uses: a node that is not in
         # every graph must not move it.
@@ -393,14 +377,13 @@ class _Body:
         return self.where(name)
 
     def _of_single(self, node: Node) -> DeviceSpec | None:
-        name = node.op.name
-        if name in _NOWHERE or node.name in self.fed:
+        if node.op.traits & Trait.PLACELESS or node.name in self.fed:
             return None
-        if name in REGIONS:
+        if node.op.name in REGIONS:
             return self._region_home(node)
-        if name in _HANDED_ON and not node.after:
+        if node.op.forwards and not node.after:
             return None
-        if node.op.effects == PURE or name in _HANDED_ON:
+        if node.op.effects == PURE or node.op.forwards:
             places = {self._of_value(e) for e in node.inputs}
             places.discard(None)
             if len(places) == 1:
@@ -417,7 +400,7 @@ class _Body:
             if node.op.name in REGIONS and not self._held(end):
                 return ANY
             found = self.where(self._key(end))
-            if found is not None or node.op.name not in _HANDED_ON:
+            if found is not None or not node.op.forwards:
                 return found
             end = node.inputs[end.index]
 
@@ -429,9 +412,8 @@ class _Body:
         for member in members:
             node = self.by_name.get(member)
             if node is not None:
-                position = _COLLECTS.get(node.op.name)
-                if position is not None:
-                    found = self._of_value(node.inputs[position])
+                if node.op.collects is not None:
+                    found = self._of_value(node.inputs[node.op.collects])
                     if found is not None and found is not ANY:
                         return found
                 continue
@@ -456,7 +438,7 @@ class _Body:
 
     def _placed_body(self, node: Node, attr: str, lists: bool) -> tuple[str, _Body]:
         """A body of a region, placed for where its resources are, and lists if that is known."""
-        skip = 1 if node.op.name in BRANCHES else 0
+        skip = node.op.region.first if node.op.region else 0
         params = tuple(
             self.where(self._key(e))
             if self._type(e) is resource or (lists and self._type(e) is variant)
@@ -502,7 +484,7 @@ def _with_order_of_constants(nodes: Sequence[Node]) -> Sequence[Node]:
     Constants are made wherever they are used, so they cannot keep that order themselves.
     """
     late: dict[str, tuple[str, ...]] = {
-        n.name: n.after for n in nodes if n.op.name in _NOWHERE and n.outputs and n.after
+        n.name: n.after for n in nodes if n.op.traits & Trait.PLACELESS and n.outputs and n.after
     }
     if not late:
         return nodes

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from graphvm_runtime.compiler.request import Request
-from graphvm_runtime.ir.derivatives.saved import FAMILY
-from graphvm_runtime.ir.graph import Function, Graph, Node, reachable
+from graphvm_runtime.ir.graph import Graph, reachable
+from graphvm_runtime.ir.pruning import functions_needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,31 +18,4 @@ class Prune:
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The pruned graph."""
         nodes = tuple(reachable(graph.by_name, request.roots()))
-        return replace(graph, nodes=nodes, library=used(nodes, graph.library)), request
-
-
-def used(nodes: Iterable[Node], library: Mapping[str, Function]) -> dict[str, Function]:
-    """The functions that these nodes can reach, without what no result of theirs needs."""
-    out: dict[str, Function] = {}
-    if not library:
-        return out
-    pending = list(nodes)
-    while pending:
-        node = pending.pop()
-        for ref in node.functions():
-            function = library.get(ref.name)
-            if function is None or ref.name in out:
-                continue
-            # Other derivatives may name any value of a derived body: `materialise` prunes those.
-            kept = out[ref.name] = function if FAMILY in node.attrs else _pruned(function)
-            pending.extend(kept.body.nodes)
-    return out
-
-
-def _pruned(function: Function) -> Function:
-    body = function.body
-    roots = [e.node for e in (*function.params, *function.results)] + list(function.control)
-    nodes = reachable(body.by_name, roots)
-    if len(nodes) == len(body.nodes):
-        return function
-    return replace(function, body=replace(body, nodes=tuple(nodes)))
+        return replace(graph, nodes=nodes, library=functions_needed(nodes, graph.library)), request

@@ -18,8 +18,7 @@ class RaiseControlFlow:
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph with raised regions."""
-        bodies = (graph, *(f.body for f in graph.library.values()))
-        if not any(n.op.name in PRIMITIVES for b in bodies for n in b.nodes):
+        if not any(n.op.name in PRIMITIVES for n in graph.all_nodes()):
             return graph, request
         # naming outputs leaves the others of their nodes free
         wanted = {str(e) for e in (*request.feeds, *request.fetches)} | set(request.targets)

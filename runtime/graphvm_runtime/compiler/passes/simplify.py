@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.ir.graph import Endpoint, Graph, Node
 from graphvm_runtime.ops import lookup
+from graphvm_runtime.ops.registry import Trait
 from graphvm_runtime.shapes import is_known
-
-_SAME_TYPE = frozenset({"Reshape", "BroadcastTo", "Cast", "Squeeze", "ExpandDims", "Tile", "Pad"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +23,7 @@ class Simplify:
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The simplified graph, bodies included."""
-        library = {
-            name: replace(f, body=replace(f.body, nodes=_simplified(f.body.nodes)))
-            for name, f in graph.library.items()
-        }
-        return replace(graph, nodes=_simplified(graph.nodes), library=library), request
+        return graph.map_bodies(_simplified), request
 
 
 def _simplified(nodes: Sequence[Node]) -> tuple[Node, ...]:
@@ -37,7 +32,7 @@ def _simplified(nodes: Sequence[Node]) -> tuple[Node, ...]:
 
 
 def _is_identity(node: Node, by_name: dict[str, Node]) -> bool:
-    if node.op.name not in _SAME_TYPE:
+    if not node.op.traits & Trait.SAME_TYPE_IDENTITY:
         return False
     source: Endpoint = node.inputs[0]
     type_ = by_name[source.node].outputs[source.index]
@@ -45,7 +40,7 @@ def _is_identity(node: Node, by_name: dict[str, Node]) -> bool:
         type_ == node.outputs[0]
         and is_known(type_.shape)
         # what says the shape is left out with all above it, so nothing there may change state
-        and all(by_name[e.node].op.name == "Const" for e in node.inputs[1:])
+        and all(by_name[e.node].op.traits & Trait.REMATERIALISABLE for e in node.inputs[1:])
     )
 
 

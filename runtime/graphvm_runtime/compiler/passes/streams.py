@@ -27,11 +27,10 @@ class NameStreams:
 def _named(function: Function) -> Function:
     if not any(_draws(n) for n in function.body.nodes):
         return function
-    nodes = tuple(
+    return function.with_nodes(
         n.with_attrs(_path=f"{function.name}/{n.name}".encode()) if _draws(n) else n
         for n in function.body.nodes
     )
-    return replace(function, body=replace(function.body, nodes=nodes))
 
 
 def _draws(node: Node) -> bool:

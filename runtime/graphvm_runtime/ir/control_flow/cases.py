@@ -6,10 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-import numpy as np
-
 from graphvm_runtime.dtypes import int32
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
+from graphvm_runtime.ir.constants import constant
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, unused
 from graphvm_runtime.ops.functional import CASES
 from graphvm_runtime.ops.registry import AttrValue, FuncRef, lookup
 from graphvm_runtime.shapes import TensorType
@@ -80,14 +79,6 @@ def _changed(
     return node.changed(op=declared, inputs=inputs, attrs=MappingProxyType({**defaults, **attrs}))
 
 
-def _free(name: str, taken: Collection[str]) -> str:
-    found, number = name, 0
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
-    return found
-
-
 def _args(function: Function, index: str) -> list[Node]:
     """The parameters of a function behind an index."""
     first = Node(index, lookup("_Arg"), (), (), {"T": int32, "index": 0}, (_INDEX,))
@@ -99,11 +90,11 @@ def _args(function: Function, index: str) -> list[Node]:
 
 def _indexed(function: Function, library: dict[str, Function]) -> FuncRef:
     """The function with another parameter before the others, which it does not look at."""
-    index = _free("branch_index", function.body.by_name)
+    index = unused("branch_index", function.body.by_name)
     args = _args(function, index)
     own = {p.node for p in function.params}
     nodes = [*args, *(n for n in function.body.nodes if n.name not in own)]
-    name = _free(f"{function.name}_indexed", library)
+    name = unused(f"{function.name}_indexed", library)
     library[name] = replace(
         function,
         name=name,
@@ -117,11 +108,10 @@ def _rest(node: Node, branches: Sequence[FuncRef], library: dict[str, Function])
     """A function of the index and the inputs that chooses among the branches behind the first."""
     like = library[branches[0].name]
     params = {p.node for p in like.params}
-    index, one, less = (_free(n, params) for n in ("branch_index", "one", "index"))
+    index, one, less = (unused(n, params) for n in ("branch_index", "one", "index"))
     args = _args(like, index)
-    constant = {"dtype": int32, "value": np.ones((), np.int32)}
     choice = _choice(
-        node.changed(name=_free("choice", params), after=()),
+        node.changed(name=unused("choice", params), after=()),
         branches,
         Endpoint(less),
         [Endpoint(a.name) for a in args[1:]],
@@ -129,11 +119,11 @@ def _rest(node: Node, branches: Sequence[FuncRef], library: dict[str, Function])
     )
     nodes = [
         *args,
-        Node(one, lookup("Const"), (), (), constant, (_INDEX,)),
+        constant(one, 1, int32),
         Node(less, lookup("Sub"), (Endpoint(index), Endpoint(one)), (), {"T": int32}, (_INDEX,)),
         choice,
     ]
-    name = _free(f"{like.name}_or_later", library)
+    name = unused(f"{like.name}_or_later", library)
     library[name] = Function(
         name,
         tuple(Endpoint(a.name) for a in args),

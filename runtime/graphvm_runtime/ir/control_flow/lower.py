@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from graphvm_runtime.dtypes import bool_, int32, string
+from graphvm_runtime.dtypes import DType, bool_, int32, string
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.bodies import passes_through
+from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.control_flow.cases import without_cases
 from graphvm_runtime.ir.control_flow.rewriting import colocated, identity, new_node
 from graphvm_runtime.ir.control_flow.strictness import may_wait, waiting_functions
@@ -24,6 +23,7 @@ from graphvm_runtime.ir.graph import (
     functions_used,
     reachable,
     source_text,
+    unused,
 )
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 from graphvm_runtime.ops.registry import AttrValue
@@ -139,10 +139,7 @@ class _Lowering:
 
     def name(self, wanted: str) -> str:
         """A free name; it is taken now."""
-        found, number = wanted, 0
-        while found in self.taken:
-            number += 1
-            found = f"{wanted}_{number}"
+        found = unused(wanted, self.taken)
         self.taken.add(found)
         return found
 
@@ -165,6 +162,13 @@ class _Lowering:
         found = self.name(name)
         source = self.source.source if self.source is not None else ""
         self.put(new_node(found, op, inputs, outputs, attrs, after, source))
+        return Endpoint(found)
+
+    def zero(self, name: str, dtype: DType, after: Iterable[str] = ()) -> Endpoint:
+        """Adds a scalar constant called like `name`; its output."""
+        found = self.name(name)
+        source = self.source.source if self.source is not None else ""
+        self.put(constant(found, 0, dtype, after, source=source))
         return Endpoint(found)
 
     def same(
@@ -279,9 +283,7 @@ class _Lowering:
             if type_.dtype.base is bool_:
                 return end
             if type_.dtype.base is not string:
-                zero = np.zeros((), type_.dtype.numpy)
-                attrs = {"dtype": type_.dtype.base, "value": zero}
-                const = self.make(f"{name}/zero", "Const", (), (type_,), attrs)
+                const = self.zero(f"{name}/zero", type_.dtype.base)
                 return self.make(
                     f"{name}/true", "NotEqual", (end, const), (BOOL,),
                     {"T": type_.dtype.base, "incompatible_shape_error": True},
@@ -298,8 +300,7 @@ class _Lowering:
         size = self.make(
             f"{name}/size", "Size", (end,), (INT,), {"T": type_.dtype.base, "out_type": int32}
         )
-        attrs = {"dtype": int32, "value": np.zeros((), np.int32)}
-        const = self.make(f"{name}/zero", "Const", (), (INT,), attrs)
+        const = self.zero(f"{name}/zero", int32)
         return self.make(f"{name}/true", "Greater", (size, const), (BOOL,), {"T": int32})
 
     def _if(
@@ -395,8 +396,7 @@ class _Lowering:
         }
         values = list(inputs)
         if not values:  # a loop about effects alone
-            attrs = {"dtype": int32, "value": np.zeros((), np.int32)}
-            values = [self.make(f"{name}/Const", "Const", (), (INT,), attrs, after)]
+            values = [self.zero(f"{name}/Const", int32, after)]
             types, count = [INT], 1
         enters = [
             self.make(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from graphvm_runtime.dtypes import bool_, int32
+from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.control_flow.frames import Frame
 from graphvm_runtime.ir.control_flow.liveness import Join, Liveness, Lives
 from graphvm_runtime.ir.control_flow.regions import Keep, Raised, Refused
@@ -448,8 +447,7 @@ class _Cond:
 
     def _constant(self, body: Body, value: int) -> Endpoint:
         name = f"value_index/{value}"
-        array = np.array(value, np.int32)
-        body.put(new_node(name, "Const", (), (INDEX,), {"dtype": int32, "value": array}))
+        body.put(constant(name, value, int32))
         return Endpoint(name)
 
     def _nothing(self, body: Body, end: Endpoint, type_: TensorType) -> Endpoint:

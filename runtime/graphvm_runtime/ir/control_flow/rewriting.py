@@ -18,10 +18,11 @@ from graphvm_runtime.ir.graph import (
     Source,
     ordered,
     reachable,
+    unused,
 )
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.control_flow import PRIMITIVES, SWITCHES
-from graphvm_runtime.ops.registry import AttrValue, FuncRef
+from graphvm_runtime.ops.registry import AttrValue, FuncRef, Trait
 from graphvm_runtime.shapes import TensorType
 
 _NUMBERS = re.compile(r"(\d+)")
@@ -118,10 +119,7 @@ class Work:
         for name in sorted(wanted, key=lambda n: n not in self._named):
             if name not in self.reserved:
                 return name
-        number = 1
-        while f"{wanted[-1]}_{number}" in self.reserved:
-            number += 1
-        return f"{wanted[-1]}_{number}"
+        return unused(wanted[-1], self.reserved)
 
     def is_named(self, name: str) -> bool:
         """Whether a path of a `_Saved` node names it."""
@@ -129,12 +127,7 @@ class Work:
 
     def function_name(self, wanted: str) -> str:
         """A free name in the library."""
-        name = wanted.replace("/", "_").replace("$", "_")
-        found, number = name, 0
-        while found in self.library:
-            number += 1
-            found = f"{name}_{number}"
-        return found
+        return unused(wanted.replace("/", "_").replace("$", "_"), self.library)
 
     def now(self, end: Endpoint) -> Endpoint:
         """What an endpoint of the first graph is called now."""
@@ -347,7 +340,7 @@ class Body:
         out = set(args)
         for node in ordered_body(self.nodes, args):
             if (
-                node.op.name in ("Identity", "Const", "NoOp")
+                (node.op.forwards or node.op.traits & Trait.PLACELESS)
                 and all(e.node in out for e in node.inputs)
                 and all(n in out for n in node.after)
             ):

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 
 from graphvm_runtime.dtypes import resource
 from graphvm_runtime.ir.graph import Endpoint, Function, Node
-
-# ops that hand a handle on
-_CARRIERS = frozenset({"Identity", "Enter", "Switch", "Exit", "Merge", "NextIteration"})
+from graphvm_runtime.ops.control_flow import PRIMITIVES
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +89,13 @@ def _handles(nodes: Mapping[str, Node], node: Node) -> Iterable[Endpoint]:
         if nodes[end.node].outputs[end.index].dtype.base is not resource:
             continue
         seen: set[str] = set()
-        while nodes[end.node].op.name in _CARRIERS and end.node not in seen:
+        while end.node not in seen:
             seen.add(end.node)
-            end = nodes[end.node].inputs[0]
+            maker = nodes[end.node]
+            if maker.op.forwards:
+                end = maker.inputs[end.index]
+            elif maker.op.name in PRIMITIVES:
+                end = maker.inputs[0]
         yield end
 
 

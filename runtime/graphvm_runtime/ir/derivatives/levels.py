@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.dtypes import int32
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.graph import Endpoint, Function, Node, Source
+from graphvm_runtime.ir.constants import constant
+from graphvm_runtime.ir.graph import Endpoint, Function, Node, Source, unused
 from graphvm_runtime.ops.registry import AttrValue, lookup
 from graphvm_runtime.shapes import TensorType
 
@@ -95,10 +94,7 @@ class Level:
 
     def copied(self, node: Node) -> str:
         """Takes a node over, under a name that is new here; that name."""
-        unique, suffix = node.name, 0
-        while unique in self.nodes:
-            suffix += 1
-            unique = f"{node.name}_{suffix}"
+        unique = unused(node.name, self.nodes)
         self.nodes[unique] = node if unique == node.name else node.changed(name=unique)
         self.live.add(unique)
         self.changed = True
@@ -106,10 +102,7 @@ class Level:
 
     def constant(self, name: str, value: object) -> Endpoint:
         """An int32 constant."""
-        array = np.array(value, np.int32)
-        array.flags.writeable = False
-        return self.add(name, "Const", (), {"dtype": int32, "value": array},
-                        [TensorType(int32, array.shape)])  # fmt: skip
+        return Endpoint(self.copied(constant(name, value, int32)))
 
     def placeholder(self, type_: TensorType) -> Endpoint:
         """A value that nobody looks at."""
@@ -125,10 +118,8 @@ class Level:
 
     def result(self, name: str, end: Endpoint) -> None:
         """A new result."""
-        while name in self.result_names:
-            name += "_"
         self.results.append(end)
-        self.result_names.append(name)
+        self.result_names.append(unused(name, self.result_names))
         self.changed = True
 
 

@@ -42,6 +42,7 @@ from graphvm_runtime.ir.graph import (
     endpoint,
     functions_used,
     ordered,
+    unused,
 )
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS
 from graphvm_runtime.ops.registry import FuncRef
@@ -184,7 +185,7 @@ class _Work:
         if node.op.name in LOOPS:
             self._demand_variable(level, node, index)
         else:
-            at = index + (node.op.name in BRANCHES)
+            at = index + (node.op.region.first if node.op.region else 0)
             self.pending.append((level, node.inputs[at]))
 
     def _demand_variable(self, level: Level, node: Node, index: int) -> None:
@@ -489,10 +490,7 @@ class _Work:
             same = {id(n) for n in old.body.nodes}
             if all(id(n) in same for n in nodes):
                 return old.name
-        number = 1
-        while f"{old.name}_saved_{number}" in self.library:
-            number += 1
-        name = f"{old.name}_saved_{number}"
+        name = unused(f"{old.name}_saved", self.library)
         self.library[name] = Function(
             name,
             tuple(level.params),

@@ -11,7 +11,7 @@ from typing import Any
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.graph import Endpoint, Function
+from graphvm_runtime.ir.graph import Endpoint, Function, unused
 from graphvm_runtime.ir.graphdef.attrs import Bindings, read_attr
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.protos.function_pb2 import FunctionDef
@@ -72,11 +72,7 @@ def instance_name(name: str, bindings: Bindings, taken: Iterable[str]) -> str:
     short = "_".join(re.sub(r"\W+", "", _shown(v)) for _, v in sorted(bindings.items()))
     if len(short) > 40 or not short:
         short = hashlib.sha256(shown.encode()).hexdigest()[:16]
-    made, used, count = f"{name}__{short}", set(taken), 0
-    while made in used:
-        count += 1
-        made = f"{name}__{short}_{count}"
-    return made
+    return unused(f"{name}__{short}", set(taken))
 
 
 def _shown(value: AttrValue) -> str:

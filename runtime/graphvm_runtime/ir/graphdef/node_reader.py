@@ -17,6 +17,7 @@ from graphvm_runtime.errors import (
     ShapeError,
     warned,
 )
+from graphvm_runtime.ir.constants import CONST, constant_attrs
 from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Node, Source
 from graphvm_runtime.ir.graphdef.attrs import (
     Bindings,
@@ -48,9 +49,6 @@ _LEGAL = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*").fullmatch
 _SCALAR_FIELDS = frozenset(("type", "i", "s", "b"))
 SHAPES = "_output_shapes"
 _SCALARS_SAID = 24  # producers before it wrote an unknown shape of a Placeholder as a scalar's
-
-
-_CONST = lookup("Const")
 
 
 class _Shared(NamedTuple):
@@ -211,7 +209,7 @@ class Reader:
             stated = None
             attrs = _constant(d) if d.op == "Const" and not inputs else None
             if attrs is not None:
-                op = _CONST
+                op = CONST
                 outputs = self._types.constant(attrs["dtype"], attrs["value"].shape)
             else:
                 shared, stated = self._common(d, types)
@@ -447,7 +445,7 @@ def _constant(d: NodeDef) -> Attrs | None:
     if not proto.dtype or proto.dtype != given["dtype"].type:
         return None
     try:
-        return MappingProxyType({"value": decode(proto), "dtype": from_enum(proto.dtype)})
+        return constant_attrs(decode(proto), from_enum(proto.dtype))
     except GraphvmError:
         return None
 

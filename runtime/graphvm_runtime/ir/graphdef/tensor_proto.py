@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphvm_runtime import dtypes
+from graphvm_runtime import dtypes, varint
 from graphvm_runtime.dtypes import Array, DType
 from graphvm_runtime.errors import (
     GraphError,
@@ -264,19 +264,12 @@ def _string_list(content: bytes, count: int) -> list[bytes]:
     lengths, position = [], 0
     try:
         for _ in range(count):
-            value = shift = 0
-            while True:
-                byte = content[position]
-                position += 1
-                value |= (byte & 127) << shift
-                if byte < 128:
-                    break
-                shift += 7
+            value, position = varint.decode(content, position)
             lengths.append(value)
         ends = np.cumsum([position, *lengths])
         if ends[-1] != len(content):
             raise IndexError
-    except (IndexError, OverflowError):
+    except (IndexError, OverflowError, ValueError):
         raise InvalidArgumentError(
             f"the content of a tensor str[{count}] is not {count} strings"
         ) from None

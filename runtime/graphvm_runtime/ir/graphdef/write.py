@@ -35,8 +35,7 @@ def file_form(graph: Graph, derived: Mapping[str, str] | None = None) -> Graph:
         graph: any graph.
         derived: see `ir.calls.without_symbolic`.
     """
-    bodies = (f.body.nodes for f in graph.library.values())
-    if any(n.op.name == "_Saved" for nodes in (graph.nodes, *bodies) for n in nodes):
+    if any(n.op.name == "_Saved" for n in graph.all_nodes()):
         # loaded late: few graphs have derivatives of loops and branches
         from graphvm_runtime.ir.calls import without_counted, without_symbolic
         from graphvm_runtime.ir.control_flow.raise_ import raise_

@@ -19,7 +19,7 @@ from graphvm_runtime.dtypes import (
     variant,
 )  # fmt: skip
 from graphvm_runtime.errors import ShapeError
-from graphvm_runtime.ops.registry import ShapeContext, Value, boolean, define, types
+from graphvm_runtime.ops.registry import ShapeContext, Trait, Value, boolean, define, types
 from graphvm_runtime.ops.shape_functions import (
     BROADCASTS,
     SAME_SHAPES,
@@ -75,7 +75,7 @@ def _cast_value(ctx: ShapeContext) -> Value | None:
 
 
 define("Cast", "x: SrcT -> y: DstT", {"SrcT": ANY, "DstT": ANY, "Truncate": boolean(False)},
-       shape=unchanged, value=_cast_value)  # fmt: skip
+       shape=unchanged, value=_cast_value, traits=Trait.SAME_TYPE_IDENTITY)  # fmt: skip
 
 # -------------------------------------------------------------------------------- two at a time
 

@@ -12,15 +12,17 @@ variable is where the body makes its next value; what a loop only reads is sent 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from graphvm_runtime.compiler.passes.partition.plan import Cuts, Plan
 from graphvm_runtime.compiler.passes.partition.write import Libraries, Writer
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.device_spec import DeviceSpec
+from graphvm_runtime.errors import UnimplementedError
 from graphvm_runtime.ir.graph import Endpoint, Graph
 
-__all__ = ["Share", "partition"]
+__all__ = ["Partition", "Share", "partition", "whole"]
 
 
 class Share(NamedTuple):
@@ -36,6 +38,45 @@ class Share(NamedTuple):
     request: Request
     feeds: tuple[int, ...]
     fetches: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Cuts a placed graph; one of dataflow primitives, which only one device can run, it leaves.
+
+    Attributes:
+        default: where values are fetched from that are anywhere.
+    """
+
+    default: DeviceSpec
+    name: str = "partition"
+
+    def __call__(self, graph: Graph, request: Request) -> list[Share]:
+        """The shares.
+
+        Raises:
+            InvalidArgumentError: a resource or a list would have to cross devices.
+            UnimplementedError: a function that calls itself spans devices, or dataflow primitives
+                do.
+        """
+        if not graph.is_dataflow:
+            return partition(graph, request, self.default)
+        devices = {n.device for n in graph.nodes if n.device.job is not None}
+        if len(devices) > 1:
+            node = next(n for n in graph.nodes if n.device != self.default)
+            raise UnimplementedError(
+                "dataflow primitives that could not be raised to functional control flow do not "
+                "span devices",
+                node=node.signature(),
+                do="place all of the graph on one device",
+            )
+        return [whole(graph, request, devices.pop() if devices else self.default)]
+
+
+def whole(graph: Graph, request: Request, device: DeviceSpec) -> Share:
+    """All of a graph as the share of one device."""
+    every = tuple(range(len(request.feeds))), tuple(range(len(request.fetches)))
+    return Share(device, graph, request, *every)
 
 
 def partition(graph: Graph, request: Request, default: DeviceSpec) -> list[Share]:
@@ -54,11 +95,7 @@ def partition(graph: Graph, request: Request, default: DeviceSpec) -> list[Share
         UnimplementedError: a function that calls itself spans devices.
     """
     # a queue may wait for what comes later in the order of the nodes: then none is kept
-    blocking = any(
-        n.op.is_blocking
-        for nodes in (graph.nodes, *(f.body.nodes for f in graph.library.values()))
-        for n in nodes
-    )
+    blocking = any(n.op.is_blocking for n in graph.all_nodes())
     cuts = Cuts(graph.library, frozenset(e.node for e in request.feeds), default)
     shared = Libraries(cuts, blocking)
     plan = Plan(cuts, graph.nodes)

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.errors import UnimplementedError
 from graphvm_runtime.ir.graph import Endpoint, Function, Node
-from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
-
-COPIED = frozenset({"Const", "FakeParam"})  # made anew wherever it is used
-_HANDED_ON = frozenset({"Identity", "StopGradient", "IdentityN", "PreventGradient"})
+from graphvm_runtime.ops.functional import LOOPS, REGIONS
+from graphvm_runtime.ops.registry import Trait
 
 
 @dataclass(slots=True)
@@ -85,10 +83,11 @@ class Plan:
 
     def _cut(self, node: Node) -> None:
         name = node.op.name
-        if name in COPIED or node.name in self.fed or name == "_Arg":
+        anywhere = node.op.traits & Trait.REMATERIALISABLE or name == "_Arg"
+        if anywhere or node.name in self.fed:
             self.homes[node.name] = []
             return
-        if name in _HANDED_ON and not node.after and (self.in_body or node.device == ANY):
+        if node.op.forwards and not node.after and (self.in_body or node.device == ANY):
             self.homes[node.name] = []
             for i, end in enumerate(node.inputs):
                 self.alias[Endpoint(node.name, i)] = self.origin(end)
@@ -228,7 +227,7 @@ class Cuts:
         """How a region is cut."""
         if node.op.name in LOOPS:
             return self._loop(node)
-        skip = 1 if node.op.name in BRANCHES else 0
+        skip = node.op.region.first if node.op.region else 0
         bodies = [self.summary(ref.name) for ref in node.functions()]
         devices: list[DeviceSpec] = []
         inputs: list[list[DeviceSpec]] = [[] for _ in node.inputs]

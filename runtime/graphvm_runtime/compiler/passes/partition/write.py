@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-import numpy as np
-
-from graphvm_runtime.compiler.passes.partition.plan import COPIED, Cuts, Plan, Region
+from graphvm_runtime.compiler.passes.partition.plan import Cuts, Plan, Region
 from graphvm_runtime.device_spec import DeviceSpec
 from graphvm_runtime.dtypes import bool_, resource, variant
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
+from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, Source, source_text
-from graphvm_runtime.ops.functional import BRANCHES, LOOPS
-from graphvm_runtime.ops.registry import AttrValue, FuncRef, lookup
+from graphvm_runtime.ops.functional import LOOPS
+from graphvm_runtime.ops.registry import AttrValue, FuncRef, Trait, lookup
 from graphvm_runtime.shapes import TensorType
 
 _BOOL = TensorType(bool_, ())
@@ -160,7 +159,7 @@ class Writer:
         if found is not None:
             return found
         node = self.plan.by_name[end.node]
-        if node.op.name in COPIED or node.name in self.plan.fed:
+        if node.op.traits & Trait.REMATERIALISABLE or node.name in self.plan.fed:
             copy = self.add(device, node.changed(after=(), device=device))
             for i in range(len(node.outputs)):
                 self._here[Endpoint(node.name, i), device] = Endpoint(copy.name, i)
@@ -266,11 +265,7 @@ class Writer:
         source: Source,
     ) -> None:
         """Sends a value that says no more than that something has happened."""
-        value = self.add(home, Node(
-            f"{name}/signal", lookup("Const"), (), (),
-            MappingProxyType({"dtype": bool_, "value": np.zeros((), np.bool_)}), (_BOOL,), home,
-            source,
-        ))  # fmt: skip
+        value = self.add(home, constant(f"{name}/signal", False, bool_, (), home, source))
         self.sent(f"{name}/send_signal", channel, f"^{name}", Endpoint(value.name), _BOOL, home,
                   device, after, source)  # fmt: skip
 
@@ -326,7 +321,7 @@ class _Cut:
         self.shared = outer.shared
         self.node = node
         self.region = region
-        self.skip = 1 if node.op.name in BRANCHES else 0
+        self.skip = node.op.region.first if node.op.region else 0
         self.is_loop = node.op.name in LOOPS
 
     def write(self) -> None:
