@@ -175,9 +175,11 @@ class FuncGraph(Graph):
 
     def around(self) -> list[Graph]:
         """The graphs in which it lies, the nearest first."""
-        found: list[Graph] = [self.outer]
-        while (outer := found[-1].outer) is not None:
-            found.append(outer)
+        found: list[Graph] = []
+        graph = self.outer
+        while graph is not None:
+            found.append(graph)
+            graph = graph.outer
         return found
 
     def _wait(self, op: Operation) -> Operation:

@@ -35,7 +35,6 @@ class Dereference:
         if not any(t.dtype.is_ref for n in graph.all_nodes() for t in n.outputs):
             return graph, request
         graph = with_shared_memory(graph)
-        bodies = [graph, *(f.body for f in graph.library.values())]
         passed = _passed_on(graph)
         loops = {n.attrs["body"].name for n in graph.all_nodes() if n.op.name in LOOPS}
         library = {
