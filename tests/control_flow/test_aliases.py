@@ -1,6 +1,7 @@
 """A read of a reference variable shares its memory: assignments in bodies show through it.
 
-Values recorded from TensorFlow 2.21's `compat.v1`.
+Values are those of TensorFlow 2.21's `compat.v1`, which refuses assignments to references in
+`switch_case`; here that is like `cond`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import graphvm as tf
 
@@ -69,3 +72,37 @@ def test_each_iteration_sees_the_last_one(body: Any) -> None:
 
     loop = tf.while_loop(lambda i, a: i < 3, step, [0, 0.0])[1]
     assert run(v, loop, v) == [2 + 4 + 8, 8]
+
+
+# a number is an assignment; a pair is a body with a program in it
+PROGRAMS = st.recursive(
+    st.lists(st.integers(1, 3), min_size=1, max_size=2),
+    lambda inner: st.lists(
+        st.integers(1, 3) | st.tuples(st.sampled_from(BODIES), inner), min_size=1, max_size=3
+    ),
+    max_leaves=6,
+)
+
+
+def chained(v: Any, program: list[Any], before: Any) -> Any:
+    """Each step after the one before it."""
+    for step in program:
+        with tf.control_dependencies([before]):
+            if isinstance(step, int):
+                before = tf.identity(tf.assign_add(v, v * float(step) + 1.0))
+            else:
+                body, inner = step
+                before = body(lambda inner=inner: chained(v, inner, tf.no_op()))
+    return before
+
+
+@settings(max_examples=15, deadline=None)
+@given(PROGRAMS)
+def test_references_and_resources_agree_in_bodies_where_all_is_ordered(program: Any) -> None:
+    found = []
+    for use_resource in (False, True):
+        with tf.Graph().as_default():
+            v = tf.get_variable("v", initializer=1.0, use_resource=use_resource)
+            result = in_cond(lambda v=v: chained(v, program, tf.no_op()))
+            found.append(run(v, result, v))
+    assert found[0] == found[1]
