@@ -7,6 +7,7 @@ Values are those of TensorFlow 2.21's `compat.v1`, which refuses assignments to 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -87,12 +88,12 @@ PROGRAMS = st.recursive(
 def chained(v: Any, program: list[Any], before: Any) -> Any:
     """Each step after the one before it."""
     for step in program:
-        with tf.control_dependencies([before]):
+        with tf.control_dependencies([] if before is None else [before]):
             if isinstance(step, int):
                 before = tf.identity(tf.assign_add(v, v * float(step) + 1.0))
             else:
                 body, inner = step
-                before = body(lambda inner=inner: chained(v, inner, tf.no_op()))
+                before = body(partial(chained, v, inner, None))
     return before
 
 
@@ -103,6 +104,6 @@ def test_references_and_resources_agree_in_bodies_where_all_is_ordered(program: 
     for use_resource in (False, True):
         with tf.Graph().as_default():
             v = tf.get_variable("v", initializer=1.0, use_resource=use_resource)
-            result = in_cond(lambda v=v: chained(v, program, tf.no_op()))
+            result = in_cond(partial(chained, v, program, None))
             found.append(run(v, result, v))
     assert found[0] == found[1]
