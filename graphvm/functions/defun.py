@@ -272,6 +272,7 @@ class DefinedFunction:
             results = [graph.capture(convert_to_tensor(v)) for v in values]
         left_by = Traces(graph.library).left_by
         control = [graph.operation_named(n.name) for n in graph.nodes_since(0) if left_by(n)]
+        graph.keep_only(results, control)
         names = self._out_names
         if names is not None and len(names) != len(results):
             raise GraphError(f"{len(results)} results with {len(names)} out_names")
@@ -379,6 +380,8 @@ def _results(op: Operation) -> Any:
 
 class _ByValue(FuncGraph):
     """A body that copies the ops that make captured tensors."""
+
+    copies_captures = True
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
         """See `FuncGraph`.

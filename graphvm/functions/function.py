@@ -13,7 +13,7 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir import graph as ir
-from graphvm_runtime.ir.graph import Endpoint, Function, Node, source_text, unused
+from graphvm_runtime.ir.graph import Endpoint, Function, Node, reachable, source_text, unused
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ops.registry import AttrValue, lookup
 from graphvm_runtime.shapes import TensorType
@@ -30,9 +30,12 @@ class FuncGraph(Graph):
     Attributes:
         name: what the function will be called, made unique when it is finished.
         captures: each tensor of the graph around with the parameter that stands for it.
-        control_captures: operations of the graph around that something inside must run after;
-            who calls the function runs after them.
+        control_captures: operations of graphs around that something inside must run after; who
+            calls the function runs after them.
+        copies_captures: captured tensors are made again inside, so there are no `captures`.
     """
+
+    copies_captures = False
 
     def __init__(self, name: str, outer: Graph | None = None) -> None:
         super().__init__()
@@ -40,7 +43,8 @@ class FuncGraph(Graph):
         around = get_default_graph() if outer is None else outer
         self.outer = around
         self.captures: list[tuple[Tensor, Tensor]] = []
-        self.control_captures: list[Operation] = []
+        self._waits: dict[Operation, Operation] = {}  # of a graph around -> what stands for it
+        self._left_out: set[str] = set()  # nodes that the finished function does without
         self._args: list[Tensor] = []
         self._captured: dict[Tensor, Tensor] = {}
         self._behind: dict[str, Tensor] = {}  # name of a capture -> tensor of the graph around
@@ -159,29 +163,39 @@ class FuncGraph(Graph):
         return None if near is None else (near.graph.resolution, near.endpoint)
 
     def control_input(self, item: Any) -> Operation | None:
-        """See `Graph`; an operation of a graph around is noted in `control_captures`."""
+        """See `Graph`; for an operation of a graph around, a node of the body stands."""
         parts = getattr(item, "_control_element", None)  # a variable, perhaps of a graph around
         if parts is not None:
             item = parts()
         if isinstance(item, (Tensor, Operation)):
             op = item.op if isinstance(item, Tensor) else item
-            if op.graph is not self and self._is_around(op.graph):
-                self._note_control(op)
-                return None
+            if op.graph is not self and op.graph in self.around():
+                return self._wait(op)
         return super().control_input(item)
 
-    def _is_around(self, graph: Graph) -> bool:
-        outer = self.outer
-        while outer is not None and outer is not graph:
-            outer = outer.outer
-        return outer is not None
+    def around(self) -> list[Graph]:
+        """The graphs in which it lies, the nearest first."""
+        found: list[Graph] = []
+        graph = self.outer
+        while graph is not None:
+            found.append(graph)
+            graph = graph.outer
+        return found
 
-    def _note_control(self, op: Operation) -> None:
-        if op.graph is self.outer:
-            if op not in self.control_captures:
-                self.control_captures.append(op)
-        elif isinstance(self.outer, FuncGraph):
-            self.outer._note_control(op)
+    def _wait(self, op: Operation) -> Operation:
+        """The node to wait for instead of one of a graph around; the function is without it."""
+        found = self._waits.get(op)
+        if found is None:
+            label = op.name.rpartition("/")[2].lstrip("_")
+            with self._scopes.at_root(), self.control_dependencies(None):
+                found = self._waits[op] = self.add_node("NoOp", (), {}, f"after_{label}")
+            self._left_out.add(found.name)
+        return found
+
+    @property
+    def control_captures(self) -> list[Operation]:
+        """See the class."""
+        return list(self._waits)
 
     def ir(self) -> ir.Graph:
         """What it holds now, frozen; parameters as placeholders, so that it stands by itself."""
@@ -190,6 +204,28 @@ class FuncGraph(Graph):
                 _as_placeholder(n) if n.op.name == "_Arg" else n for n in self._table.nodes
             )
             return ir.Graph(nodes, dict(self.library), self._producer, self._min_consumer)
+
+    def keep_only(self, outputs: Iterable[Tensor], control: Iterable[Operation] = ()) -> None:
+        """Leaves out of the function what neither outputs nor effects need.
+
+        Captures and operations to wait for that only such nodes have are needed no more.
+
+        Args:
+            outputs: of the function, tensors of this graph.
+            control: operations that run whether or not an output needs them.
+        """
+        roots = [*(t.op.name for t in outputs), *(op.name for op in control)]
+        nodes = {n.name: n for n in self.nodes_since(0)}
+        kept = {n.name for n in reachable(nodes, roots)}
+        self._left_out |= {n for n in nodes if n not in kept and nodes[n].op.name != "_Arg"}
+        self._waits = {op: wait for op, wait in self._waits.items() if wait.name in kept}
+        self.captures[:] = [pair for pair in self.captures if pair[1].op.name in kept]
+        stay = {inner for _, inner in self.captures}
+        self._captured = {t: inner for t, inner in self._captured.items() if inner in stay}
+
+    def kept_nodes(self) -> list[Node]:
+        """The nodes that the finished function has."""
+        return [n for n in self.nodes_since(0) if n.name not in self._left_out]
 
     # -- the finished function -------------------------------------------------------------
 
@@ -231,7 +267,7 @@ class FuncGraph(Graph):
                     table.replace(node.with_attrs(index=index, _output_shapes=shapes))
             # parameters first, as in a file
             params = [table[t.op.name] for t in self.inputs]
-            rest = [n for n in table.nodes if n.op.name != "_Arg"]
+            rest = [self._without_waits(n) for n in table.nodes if self._stays(n)]
             body = ir.Graph((*params, *rest))
         function = Function(
             self.name if exact else self.functions.unique_name(self.name),
@@ -244,12 +280,20 @@ class FuncGraph(Graph):
         )
         self.functions.add(function)
         if self.control_captures:
-            names = tuple(op.name for op in self.control_captures)
+            names = tuple(op.name for op in self.control_captures if op.graph is self.outer)
             self.functions.waits[function.name] = names
         self.name = function.name
         self.functions.bodies[function.name] = self
         self.finalize()
         return function
+
+    def _stays(self, node: Node) -> bool:
+        return node.op.name != "_Arg" and node.name not in self._left_out
+
+    def _without_waits(self, node: Node) -> Node:
+        if self._left_out.isdisjoint(node.after):
+            return node
+        return node.changed(after=[n for n in node.after if n not in self._left_out])
 
 
 def copied(

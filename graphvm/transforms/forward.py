@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from graphvm.graph.conversion import convert_to_tensor
-from graphvm.graph.graph import Graph, Tensor
+from graphvm.graph.graph import Tensor
 from graphvm.transforms.arguments import listed, some, tensors_of, values_of
+from graphvm.transforms.around import Levels, innermost
 from graphvm.transforms.derivation import Derivation
 from graphvm.transforms.reverse import between
 from graphvm.transforms.scopes import has_derivative
@@ -37,12 +38,12 @@ def jvp(ys: Any, xs: Any, tangents: Any, name: str = "jvp") -> list[Tensor | Non
         raise GraphError(f"{len(given)} tangents for {len(sources)} xs")
     if not targets:
         return []
-    graph: Graph = targets[0].graph
+    graph = innermost([*targets, *(t for t in given if isinstance(t, Tensor))])
     known: dict[Endpoint, Tensor] = {}
     with graph.as_default(), graph.name_scope(name):
-        here = [graph.capture(x) for x in sources]
-        for x, inner, t in zip(sources, here, given, strict=True):
-            held = graph.handle_of(inner) or inner.type
+        levels = Levels(graph, targets, sources)
+        for x, t in zip(sources, given, strict=True):
+            held = x.graph.handle_of(x) or x.type
             dtype = held.dtype.base
             tangent = convert_to_tensor(t, None if isinstance(t, Tensor) else dtype)
             if tangent.dtype.base is not dtype:
@@ -50,8 +51,8 @@ def jvp(ys: Any, xs: Any, tangents: Any, name: str = "jvp") -> list[Tensor | Non
                     f"the tangent of {x.name!r} has {tangent.dtype.base.name}, not {dtype.name}",
                     node=x.op.node.signature(),
                 )
-            if has_derivative(inner.type):
-                known[inner.endpoint] = tangent
-        root, library, nodes = between(graph, targets, here)
+            if has_derivative(x.type):
+                known[levels.end(x)] = tangent
+        root, library, nodes = between(graph, levels, targets, sources)
         Derivation(root, library, nodes, list(known)).push(root, nodes, known)
-        return [known.get(y.endpoint) for y in targets]
+        return [known.get(levels.end(y)) for y in targets]

@@ -8,11 +8,12 @@ from enum import Enum
 from typing import Any
 
 from graphvm.graph.conversion import convert_to_tensor
-from graphvm.graph.graph import Graph, Tensor
+from graphvm.graph.graph import Graph, Tensor, get_default_graph
 from graphvm.graph.indexed_slices import IndexedSlices
 from graphvm.rules.cotangents import Cotangent, dense, shown
 from graphvm.rules.nodes import constant, node, shape_of, zeros_like
 from graphvm.transforms.arguments import listed, some, tensors_of, values_of
+from graphvm.transforms.around import Levels, innermost
 from graphvm.transforms.calls import in_calls, with_derived_calls
 from graphvm.transforms.derivation import PASSING, Derivation
 from graphvm.transforms.scopes import RaisedRoot, Root, has_derivative
@@ -68,7 +69,7 @@ def gradients(
         colocate_gradients_with_ops: put new nodes on the devices of the nodes that they derive.
         gate_gradients: let all gradients of a node be there before one of them is used.
         aggregation_method: one of `AggregationMethod`.
-        stop_gradients: tensors that count as constant.
+        stop_gradients: tensors that count as constant: what makes them is not differentiated.
         unconnected_gradients: what to give for an x that no y depends on.
 
     Returns:
@@ -93,14 +94,15 @@ def gradients(
         unconnected_gradients = UnconnectedGradients(unconnected_gradients)
     if not targets:
         return [None] * len(sources)
-    graph: Graph = targets[0].graph
+    parts = [g.values if isinstance(g, IndexedSlices) else g for g in given]
+    graph = innermost([*targets, *(g for g in parts if isinstance(g, Tensor))])
     with graph.as_default(), graph.name_scope(name):
         found = _pulled(
             graph,
             targets,
-            [graph.capture(x) for x in sources],
+            sources,
             [_cotangent(y, g, i) for i, (y, g) in enumerate(zip(targets, given, strict=True))],
-            [graph.capture(t) for t in stops],
+            stops,
             colocate_gradients_with_ops,
             gate_gradients,
         )
@@ -160,36 +162,38 @@ def _pulled(
     colocate: bool,
     gate: bool,
 ) -> list[Tensor | IndexedSlices | None]:
-    root, library, nodes = between(graph, ys, xs)
+    levels = Levels(graph, ys, xs, stops)
+    root, library, nodes = between(graph, levels, ys, [*xs, *stops])
+    ends = [levels.end(x) for x in xs]
     walk = Derivation(
         root,
         library,
         nodes,
-        [x.endpoint for x in xs if has_derivative(x.type)],
-        frozenset(t.endpoint for t in stops),
+        [e for x, e in zip(xs, ends, strict=True) if has_derivative(x.type)],
+        frozenset(levels.end(t) for t in stops),
         colocate=colocate,
         gate=gate,
     )
     parts: dict[Endpoint, list[Cotangent]] = {}
     for y, g in zip(ys, cotangents, strict=True):
         if g is not None:
-            parts.setdefault(y.endpoint, []).append(g)
+            parts.setdefault(levels.end(y), []).append(g)
     walk.pull(root, nodes, parts)
     reached = walk.reached[()]
     return [
-        shown(walk.total(root, x.op.node, parts.get(x.endpoint, ())))
-        if x.endpoint in reached
+        shown(walk.total(root, x.op.node.changed(name=end.node), parts.get(end, ())))
+        if end in reached
         else None
-        for x in xs
+        for x, end in zip(xs, ends, strict=True)
     ]
 
 
 def between(
-    graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor]
+    graph: Graph, levels: Levels, ys: Sequence[Tensor], xs: Sequence[Tensor]
 ) -> tuple[Root, Mapping[str, Function], list[Node]]:
     """The nodes that lead to `ys`, in order, in functional form; and what to see them by."""
-    ends = [y.endpoint for y in ys]
-    all_nodes: Sequence[Node] = graph.nodes_since(0)
+    ends = [levels.end(y) for y in ys]
+    all_nodes: Sequence[Node] = levels.nodes
     library: Mapping[str, Function] = graph.library
     by_name = {n.name: n for n in all_nodes}
     found = _above(by_name, ends)
@@ -197,25 +201,25 @@ def between(
     if called is not None:
         all_nodes, library = called
         by_name = {n.name: n for n in all_nodes}
-    root: Root = Root(graph, by_name)
+    root = levels.root(by_name)
     if any(by_name[n].op.name in PRIMITIVES for n in found):
         given = graph.ir()
         if called is not None:
             given = replace(given, nodes=tuple(all_nodes), library=library)
-        raised = _functional(given, [*ys, *xs])
+        raised = _functional(given, {levels.end(t).node for t in (*ys, *xs)})
         by_name, all_nodes, library = dict(raised.by_name), list(raised.nodes), raised.library
         found = _above(by_name, ends)
         root = RaisedRoot(graph, by_name, library)
     return root, library, [n for n in all_nodes if n.name in found]
 
 
-def _functional(given: ir.Graph, tensors: Sequence[Tensor]) -> ir.Graph:
-    """The graph in functional form; regions with one of the tensors inside stay as they are."""
+def _functional(given: ir.Graph, names: set[str]) -> ir.Graph:
+    """The graph in functional form; regions with one of the nodes inside stay as they are."""
     raised = raise_(given)
-    if all(t.op.name in raised.by_name for t in tensors):
+    if all(n in raised.by_name for n in names):
         return raised
     keep = {n.name for n in given.nodes if n.op.name in MERGES or n.op.name in EXITS}
-    return raise_(given, keep | {t.op.name for t in tensors})
+    return raise_(given, keep | names)
 
 
 def _above(by_name: Mapping[str, Node], ends: Iterable[Endpoint]) -> set[str]:
@@ -224,7 +228,7 @@ def _above(by_name: Mapping[str, Node], ends: Iterable[Endpoint]) -> set[str]:
     pending = [e.node for e in ends]
     while pending:
         name = pending.pop()
-        if name in found:
+        if name in found or name not in by_name:  # constant, in a graph around
             continue
         found.add(name)
         node = by_name[name]
@@ -266,8 +270,7 @@ def _cotangent(y: Tensor, given: Any, index: int) -> Tensor | IndexedSlices | No
                 node=y.op.node.signature(),
                 do="pass grad_ys",
             )
-        graph: Graph = y.graph
-        with graph.name_scope(f"grad_ys_{index}"):
+        with get_default_graph().name_scope(f"grad_ys_{index}"):
             if y.type.shape == ():
                 return constant(1, dtype)
             return node("Fill", (shape_of(y), constant(1, dtype)))

@@ -96,7 +96,7 @@ def test_handles_know_what_they_hold_inside() -> None:
     assert read.shape.as_list() == [2, 3]
 
 
-def test_control_edges_stay_inside_and_are_told(graph: tf.Graph) -> None:
+def test_control_edges_from_around_are_told_by_a_node_of_the_body(graph: tf.Graph) -> None:
     before = tf.no_op("before")
     with tf.control_dependencies([before]):
         body = FuncGraph("body")
@@ -106,11 +106,14 @@ def test_control_edges_stay_inside_and_are_told(graph: tf.Graph) -> None:
                 bound = tf.identity(free), tf.constant(2.0)
             nested = FuncGraph("nested")
             with nested.as_default(), tf.control_dependencies([before]):
-                assert tf.constant(3.0).op.control_inputs == []
+                three = tf.constant(3.0)
     assert free.op.control_inputs == []
-    assert [o.name for o in bound[1].op.control_inputs] == ["Const"]
+    assert [o.name for o in bound[1].op.control_inputs] == ["after_before", "Const"]
+    assert [o.type for o in three.op.control_inputs] == ["NoOp"]
     assert body.control_captures == [before]
-    assert nested.control_captures == []
+    assert nested.control_captures == [before]
+    finished = body.finish([bound[1]])
+    assert finished.body.by_name[bound[1].op.name].after == ("Const",)
 
 
 def test_devices_and_colocation_are_inherited_names_are_not() -> None:

@@ -73,12 +73,19 @@ def scalar_of(value: Any, name: str) -> Tensor:
     return output("Squeeze", (tensor,))
 
 
-def aligned(graphs: Sequence[FuncGraph]) -> list[Tensor]:
-    """Gives bodies the same captures in the same order.
+def aligned(bodies: Iterable[tuple[FuncGraph, Sequence[Tensor]]]) -> list[Tensor]:
+    """Gives bodies the same captures in the same order: those that some body needs.
+
+    Args:
+        bodies: each with its results; what none of them needs is left out of the body.
 
     Returns:
         The captured tensors of the graph around.
     """
+    graphs = []
+    for graph, results in bodies:
+        graph.keep_only(results)
+        graphs.append(graph)
     order = dict.fromkeys(outer for graph in graphs for outer, _ in graph.captures)
     place = {outer: index for index, outer in enumerate(order)}
     for graph in graphs:
@@ -90,7 +97,7 @@ def aligned(graphs: Sequence[FuncGraph]) -> list[Tensor]:
 
 def is_stateful(graphs: Iterable[FuncGraph]) -> bool:
     """Whether running a body does more than giving its results."""
-    return any(node.is_stateful for graph in graphs for node in graph.nodes_since(0))
+    return any(node.is_stateful for graph in graphs for node in graph.kept_nodes())
 
 
 def control_of(graphs: Iterable[FuncGraph]) -> list[Operation]:

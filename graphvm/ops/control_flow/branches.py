@@ -251,7 +251,7 @@ def _chosen(
     for side, label in zip(sides[1:], labels[1:], strict=True):
         _check(first, side, labels[0], label)
     graphs = [side.graph for side in sides]
-    captures = aligned(graphs)
+    captures = aligned((side.graph, side.results) for side in sides)
     refs = tuple([FuncRef(side.graph.finish(side.results).name) for side in sides])
     results = list(zip(*(side.results for side in sides), strict=True))
     attrs: dict[str, AttrValue] = {

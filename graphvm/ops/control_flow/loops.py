@@ -110,7 +110,7 @@ def while_loop(
             loop.count_to(_limit(maximum_iterations))
         test = loop.traced_cond(body_name(scope, "cond"), cond)
         step = loop.traced_body(body_name(scope, "body"), body)
-        captures = aligned([test.graph, step.graph])
+        captures = aligned((part.graph, part.results) for part in (test, step))
         passed = [inner for _, inner in step.graph.captures]
         attrs = {
             "cond": FuncRef(test.graph.finish(test.results).name),

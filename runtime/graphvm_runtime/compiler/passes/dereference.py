@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from graphvm_runtime.compiler.aliases import with_shared_memory
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.dtypes import resource
 from graphvm_runtime.errors import InvalidArgumentError, UnimplementedError
@@ -33,6 +34,7 @@ class Dereference:
         """The graph without references."""
         if not any(t.dtype.is_ref for n in graph.all_nodes() for t in n.outputs):
             return graph, request
+        graph = with_shared_memory(graph)
         passed = _passed_on(graph)
         loops = {n.attrs["body"].name for n in graph.all_nodes() if n.op.name in LOOPS}
         library = {

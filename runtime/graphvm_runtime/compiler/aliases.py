@@ -1,0 +1,115 @@
+"""Reads of reference variables as what they are in TensorFlow: the variable's memory.
+
+A read that is made outside of a body whose effects reach the variable is no snapshot: who is
+ordered after an assignment in the body sees the new value through it. So such bodies take the
+reference itself, and each of their readers reads when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from graphvm_runtime.ir.bodies import body_keys, body_ref, passes_through, with_bodies
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
+from graphvm_runtime.ops.functional import BRANCHES, LOOPS
+from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.shapes import TensorType
+
+
+def with_shared_memory(graph: Graph) -> Graph:
+    """The graph with references in place of reads where bodies that assign take them."""
+    walk = _Walk(graph.library)
+    nodes = walk.nodes(graph.nodes)
+    if not walk.made:
+        return graph
+    return replace(graph, nodes=nodes, library={**graph.library, **walk.made})
+
+
+class _Walk:
+    def __init__(self, library: Mapping[str, Function]) -> None:
+        self.library = library
+        self.made: dict[str, Function] = {}
+        self._assigns: dict[str, bool] = {}
+
+    def assigns(self, name: str) -> bool:
+        """Whether a function, or one that it runs, takes a reference to do something to it."""
+        if name not in self._assigns:
+            self._assigns[name] = False  # while it is looked at: functions may call themselves
+            self._assigns[name] = any(
+                any(a.is_ref for a in n.op.inputs)
+                or any(self.assigns(f.name) for f in n.functions())
+                for n in self.library[name].body.nodes
+                if n.op.name != "Identity"
+            )
+        return self._assigns[name]
+
+    def nodes(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The nodes of a graph or a body; functions that they need are in `made`."""
+        by_name: dict[str, Node] = {}
+        for node in nodes:
+            by_name[node.name] = self._node(node, by_name)
+        return tuple(by_name.values())
+
+    def _node(self, node: Node, by_name: Mapping[str, Node]) -> Node:
+        keys = body_keys(node)
+        if not keys or not any(self.assigns(body_ref(node, k).name) for k in keys):
+            return node
+        first = int(node.op.name in BRANCHES)
+        inputs, places = list(node.inputs), set[int]()
+        for i, end in enumerate(node.inputs[first:]):
+            memory = _memory(end, by_name)
+            if memory is not None and (node.op.name not in LOOPS or self._stays(node, i)):
+                inputs[i + first] = memory
+                places.add(i)
+        functions = {k: self._taking(body_ref(node, k).name, frozenset(places), node) for k in keys}
+        refs = {k: FuncRef(f.name) for k, f in functions.items()}
+        attrs = with_bodies(node.attrs, refs)
+        outputs = list(node.outputs)
+        if node.op.name in LOOPS:
+            outputs = [_reference(t) if i in places else t for i, t in enumerate(outputs)]
+        return node.changed(inputs=inputs, attrs=MappingProxyType(attrs), outputs=outputs)
+
+    def _stays(self, node: Node, index: int) -> bool:
+        """Whether a loop gives a variable back as it is, so that it may go round as a reference."""
+        return passes_through(self.library[node.attrs["body"].name], index)
+
+    def _taking(self, name: str, places: frozenset[int], node: Node) -> Function:
+        """The function with references as these parameters."""
+        function = self.library[name]
+        made = f"{name}_sharing_{'_'.join(map(str, sorted(places)))}"
+        if made in self.made:
+            return self.made[made]
+        self.made[made] = function  # functions may call themselves
+        params = {function.params[i].node for i in places}
+        given = tuple(
+            n.changed(outputs=[_reference(n.outputs[0])]) if n.name in params else n
+            for n in function.body.nodes
+        )
+        results = list(function.results)
+        if node.op.name in LOOPS and body_ref(node, "body").name == name:
+            for i in places:
+                results[i] = function.params[i]
+        self.made[made] = replace(
+            function,
+            name=made,
+            results=tuple(results),
+            body=replace(function.body, nodes=self.nodes(given)),
+        )
+        return self.made[made]
+
+
+def _memory(end: Endpoint, by_name: Mapping[str, Node]) -> Endpoint | None:
+    """The reference that a value is read from; None where it is another value."""
+    node = by_name[end.node]
+    while not node.outputs[end.index].dtype.is_ref:
+        if node.op.name != "Identity" or node.after:
+            return None
+        end = node.inputs[0]
+        node = by_name[end.node]
+    return end
+
+
+def _reference(type_: TensorType) -> TensorType:
+    return TensorType(type_.dtype.ref, type_.shape)
