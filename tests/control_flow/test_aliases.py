@@ -107,3 +107,44 @@ def test_references_and_resources_agree_in_bodies_where_all_is_ordered(program: 
             result = in_cond(partial(chained, v, program, None))
             found.append(run(v, result, v))
     assert found[0] == found[1]
+
+
+def _scaled(v: Any) -> Any:
+    return v * 10.0
+
+
+def _read_before(v: Any) -> Any:
+    read = v.value()
+    with tf.control_dependencies([tf.square(read)]):
+        assigned = tf.assign(v, 5.0)
+    with tf.control_dependencies([assigned]):
+        return [tf.square(read), read + 0.0]
+
+
+def _assigned_twice(v: Any) -> Any:
+    with tf.control_dependencies([tf.assign(v, v + 3.0)]):
+        second = tf.assign(v, v * v)
+    with tf.control_dependencies([second]):
+        return v + 1.0
+
+
+def _in_a_branch(v: Any) -> Any:
+    return tf.cond(tf.constant(True), lambda: v * 10.0, lambda: v)
+
+
+def _in_a_loop(v: Any) -> Any:
+    return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a + v), [0, 0.0])[1]
+
+
+@pytest.mark.parametrize(("late", "wanted"), [
+    (_scaled, 50.0), (_in_a_branch, 50.0), (_in_a_loop, 15.0), (_assigned_twice, 65.0),
+    (_read_before, [25.0, 5.0]),
+])  # fmt: skip
+def test_a_read_made_before_shows_what_was_assigned_since(late: Any, wanted: Any) -> None:
+    """Values of TensorFlow 2.21; the read that `v` stands for is made with the variable."""
+    v = tf.Variable(2.0, use_resource=False)
+    with tf.control_dependencies([tf.assign(v, 5.0)]):
+        value = late(v)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run(value) == wanted

@@ -100,3 +100,28 @@ def test_sums_are_colocated_with_what_they_are_the_gradient_of(method: int) -> N
         assert grad.op.type == "AddN"
         assert grad.op.colocation_groups() == [b"loc:@x"]
         assert grad.op.device == x.op.device
+
+
+@pytest.mark.parametrize("options", [
+    {"colocate_gradients_with_ops": True}, {"gate_gradients": True},
+    {"aggregation_method": tf.AggregationMethod.EXPERIMENTAL_TREE},
+    {"grad_ys": [2.0]}, {"unconnected_gradients": tf.UnconnectedGradients.ZERO},
+], ids=lambda o: next(iter(o)))  # fmt: skip
+def test_a_stopped_x_beside_each_option(options: dict[str, Any]) -> None:
+    x = tf.constant(1.0)
+    free = tf.constant(4.0)
+    y = 2.0 * x
+    z = x + y
+    found = tf.gradients([z], [x, y, free], stop_gradients=[x, y], **options)
+    scale = 2.0 if "grad_ys" in options else 1.0
+    with tf.Session() as session:
+        assert session.run(found[:2]) == [scale, scale]
+        assert (found[2] is None) == ("unconnected_gradients" not in options)
+
+
+def test_a_stopped_result_of_control_flow() -> None:
+    x = tf.constant(3.0)
+    y = tf.cond(tf.constant(True), lambda: x * x, lambda: x)
+    (g,) = tf.gradients(y * x, [x], stop_gradients=[y])
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run(g), 9)

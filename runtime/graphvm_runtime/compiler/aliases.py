@@ -1,8 +1,8 @@
 """Reads of reference variables as what they are in TensorFlow: the variable's memory.
 
-A read that is made outside of a body whose effects reach the variable is no snapshot: who is
-ordered after an assignment in the body sees the new value through it. So such bodies take the
-reference itself, and each of their readers reads when it runs.
+A read is not a snapshot: a node that is ordered after an assignment sees the new value, also
+through a read that was made before it. So such nodes take the reference itself and read when they
+run, and so do bodies that assign, for all their nodes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def with_shared_memory(graph: Graph) -> Graph:
     """The graph with references in place of reads where bodies that assign take them."""
     walk = _Walk(graph.library)
     nodes = walk.nodes(graph.nodes)
-    if not walk.made:
+    if not walk.changed:
         return graph
     return replace(graph, nodes=nodes, library={**graph.library, **walk.made})
 
@@ -31,6 +31,7 @@ class _Walk:
     def __init__(self, library: Mapping[str, Function]) -> None:
         self.library = library
         self.made: dict[str, Function] = {}
+        self.changed = False
         self._assigns: dict[str, bool] = {}
 
     def assigns(self, name: str) -> bool:
@@ -40,7 +41,7 @@ class _Walk:
             self._assigns[name] = any(
                 any(a.is_ref for a in n.op.inputs)
                 or any(self.assigns(f.name) for f in n.functions())
-                for n in self.library[name].body.nodes
+                for n in (self.made.get(name) or self.library[name]).body.nodes
                 if n.op.name != "Identity"
             )
         return self._assigns[name]
@@ -48,8 +49,11 @@ class _Walk:
     def nodes(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         """The nodes of a graph or a body; functions that they need are in `made`."""
         by_name: dict[str, Node] = {}
+        order = _Order(by_name, self)
         for node in nodes:
-            by_name[node.name] = self._node(node, by_name)
+            made = by_name[node.name] = order.late_reader(self._node(node, by_name))
+            order.add(made)
+            self.changed = self.changed or made is not node
         return tuple(by_name.values())
 
     def _node(self, node: Node, by_name: Mapping[str, Node]) -> Node:
@@ -98,6 +102,79 @@ class _Walk:
             body=replace(function.body, nodes=self.nodes(given)),
         )
         return self.made[made]
+
+
+class _Order:
+    """Which assignments each node comes after, as sets of bits.
+
+    Args:
+        by_name: the nodes so far, in topological order.
+        walk: knows which functions assign.
+    """
+
+    def __init__(self, by_name: Mapping[str, Node], walk: _Walk) -> None:
+        self._by_name = by_name
+        self._walk = walk
+        self._before: dict[str, int] = {}  # for each node the assignments before it, its own too
+        self._count = 0
+        self._of: dict[str, int] = {}  # the assignments to a variable, by its name
+
+    def late_reader(self, node: Node) -> Node:
+        """The node, with references for reads that it comes after an assignment to."""
+        if not self._count:
+            return node
+        mine = self._above(node)
+        inputs = list(node.inputs)
+        for i, end in enumerate(inputs):
+            memory = _memory(end, self._by_name)
+            if memory is None or memory == end:
+                continue
+            assigned = self._of.get(self._variable(memory), 0)
+            if assigned & mine & ~self._before[end.node]:
+                inputs[i] = memory
+        return node if inputs == list(node.inputs) else node.changed(inputs=inputs)
+
+    def add(self, node: Node) -> None:
+        """Takes in the next node."""
+        before = self._above(node)
+        for end in self._assigned(node):
+            bit = 1 << self._count
+            self._count += 1
+            before |= bit
+            variable = self._variable(end)
+            self._of[variable] = self._of.get(variable, 0) | bit
+        self._before[node.name] = before
+
+    def _above(self, node: Node) -> int:
+        before, known = 0, self._before
+        if self._count:
+            for end in node.inputs:
+                before |= known.get(end.node, 0)
+            for name in node.after:
+                before |= known.get(name, 0)
+        return before
+
+    def _assigned(self, node: Node) -> list[Endpoint]:
+        """The references that a node may change what is behind."""
+        if node.op.name == "Identity" or not node.inputs:
+            return []
+        by_name = self._by_name
+        keys = body_keys(node)
+        if keys and not any(self._walk.assigns(body_ref(node, k).name) for k in keys):
+            return []
+        if not keys and not any(a.is_ref for a in node.op.inputs):
+            return []
+        return [e for e in node.inputs if by_name[e.node].outputs[e.index].dtype.is_ref]
+
+    def _variable(self, end: Endpoint) -> str:
+        """The node that makes what a reference leads to: assignments hand theirs on."""
+        node = self._by_name[end.node]
+        while node.inputs and not body_keys(node):
+            first = node.inputs[0]
+            if not self._by_name[first.node].outputs[first.index].dtype.is_ref:
+                break
+            node = self._by_name[first.node]
+        return node.name
 
 
 def _memory(end: Endpoint, by_name: Mapping[str, Node]) -> Endpoint | None:
