@@ -79,7 +79,12 @@ def feeds_of(graph: tf.Graph) -> dict[Any, Any]:
             sizes = [1 if d is None else d for d in shape]
             dtype = tensor.dtype.base_dtype
             count = np.prod([float(d) for d in sizes])
-            if dtype.is_numpy_compatible and len(sizes) <= 32 and count <= 10_000:
+            if (
+                dtype.is_numpy_compatible
+                and max(sizes, default=0) <= 10_000
+                and len(sizes) <= 32
+                and count <= 10_000
+            ):
                 fill: Any = b"" if dtype == tf.string else 0
                 feeds[tensor] = np.full(sizes, fill, dtype.as_numpy_dtype)
     return feeds

@@ -35,7 +35,7 @@ from graphvm_runtime.ir.graphdef.file_order import (
     shown,
 )
 from graphvm_runtime.ir.graphdef.functions import Instances
-from graphvm_runtime.ir.graphdef.tensor_proto import decode
+from graphvm_runtime.ir.graphdef.tensor_proto import decode, is_truncated
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.typed import Types
 from graphvm_runtime.ops.control_flow import MERGES, NEXTS
@@ -446,6 +446,8 @@ def _constant(d: NodeDef) -> Attrs | None:
     if not proto.dtype or proto.dtype != given["dtype"].type:
         return None
     try:
+        if is_truncated(proto):
+            return None
         return constant_attrs(decode(proto), from_enum(proto.dtype))
     except GraphvmError:
         return None
