@@ -57,6 +57,7 @@ def written(form: str | None) -> Any:
     return graph.as_graph_def() if form is None else graph.as_graph_def(control_flow=form)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [None, "v1"])
 @pytest.mark.parametrize("known", [0, 1, 2])
 @pytest.mark.parametrize("name", PROGRAMS)

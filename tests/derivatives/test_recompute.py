@@ -44,6 +44,7 @@ def program(recompute: Any, random: bool, nested: bool) -> tuple[tf.Graph, list[
     return graph, [x, w, n], [loss, *first, *second]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("random", [False, True])
 def test_all_choices_give_the_same_derivatives(random: bool, nested: bool) -> None:

@@ -19,7 +19,13 @@ MACHINES: dict[str, Callable[[], AbstractContextManager[None]]] = {
 }
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+# The last two are for `.ci/run` alone: the others and tests/session cover most of what they do.
+_SLOW = ("strict", "tiers")
+
+
+@pytest.mark.parametrize(
+    "machine", [pytest.param(m, marks=pytest.mark.slow if m in _SLOW else ()) for m in MACHINES]
+)
 @pytest.mark.parametrize("name", names())
 def test_gives_what_tensorflow_gave(name: Any, machine: Any, tmp_path: Any) -> None:
     with MACHINES[machine]():
