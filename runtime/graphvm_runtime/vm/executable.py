@@ -10,7 +10,6 @@ import numpy as np
 
 from graphvm_runtime import config
 from graphvm_runtime.compiler.assemble import Assembler
-from graphvm_runtime.compiler.emit import Emitted, Guard, emitted, emitted_strand
 from graphvm_runtime.compiler.program import Program, Subprogram
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.compiler.values import handed
@@ -25,6 +24,7 @@ from graphvm_runtime.vm.strands import run_strands
 from graphvm_runtime.vm.suppress_warnings import SETTING, without_warnings
 
 if TYPE_CHECKING:
+    from graphvm_runtime.compiler.emit import Emitted
     from graphvm_runtime.vm.dataflow import Dataflow
 
 
@@ -165,6 +165,8 @@ class Compiled:
             self._written = sum(e.instructions for e, _ in self._strand_code.values())
             self.source = "\n".join(e.source for e, _ in self._strand_code.values())
         else:
+            from graphvm_runtime.compiler.emit import Guard, emitted
+
             variable, value = SETTING or (None, None)
             code = emitted(program, self._strands, Guard(self._fault, variable, value))
             self._code = code
@@ -177,6 +179,8 @@ class Compiled:
 
     def _emit_strands(self, program: Program) -> None:
         if len(program.strands) > 1:
+            from graphvm_runtime.compiler.emit import emitted_strand
+
             for number, strand in enumerate(program.strands):
                 code = emitted_strand(program, strand, self._strands)
                 self._strand_code[id(program), number] = code, _guarded_strand(code)

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from graphvm_runtime.compiler.request import Request
-from graphvm_runtime.ir.control_flow.strictness import queues
 from graphvm_runtime.ir.graph import Function, Graph, Node, functions_used
 from graphvm_runtime.ops.control_flow import PRIMITIVES
 from graphvm_runtime.ops.functional import LOOPS, REGIONS
@@ -64,6 +63,8 @@ def _loose(
     regions = [n for n in nodes if n.op.name in REGIONS]
     if not regions:
         return set()
+    from graphvm_runtime.ir.control_flow.strictness import queues
+
     crossing = queues({n.name: n for n in nodes}, library)
     return {
         n.name for n in regions

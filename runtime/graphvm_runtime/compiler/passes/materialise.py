@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphvm_runtime.compiler.request import Request
-from graphvm_runtime.ir.derivatives.materialise import materialise
+from graphvm_runtime.ir.derivatives.saved import FAMILY, SAVED
 from graphvm_runtime.ir.graph import Graph
 
 
@@ -17,4 +17,9 @@ class Materialise:
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph without `_Saved` nodes."""
+        if not any(n.op.name == SAVED or FAMILY in n.attrs for n in graph.all_nodes()):
+            return graph, request
+        # loaded late: only derivatives of control flow need it
+        from graphvm_runtime.ir.derivatives.materialise import materialise
+
         return materialise(graph, request.fetches), request

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphvm_runtime.compiler.request import Request
-from graphvm_runtime.ir.control_flow.raise_ import raise_
 from graphvm_runtime.ir.graph import Graph
 from graphvm_runtime.ops.control_flow import PRIMITIVES
 
@@ -20,6 +19,9 @@ class RaiseControlFlow:
         """The graph with raised regions."""
         if not any(n.op.name in PRIMITIVES for n in graph.all_nodes()):
             return graph, request
+        # loaded late: graphs that were built here have none
+        from graphvm_runtime.ir.control_flow.raise_ import raise_
+
         # naming outputs leaves the others of their nodes free
         wanted = {str(e) for e in (*request.feeds, *request.fetches)} | set(request.targets)
         return raise_(graph, wanted), request
