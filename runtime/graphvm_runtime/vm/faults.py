@@ -24,6 +24,9 @@ from graphvm_runtime.ops.registry import Value, as_value
 from graphvm_runtime.shapes import TensorType, shape_text
 from graphvm_runtime.values.held import Held
 
+# how NumPy says that a size is beyond what it counts
+_TOO_LARGE = ("is too big", "is too large", "dimension exceeded", "Maximum allowed size")
+
 
 def located(
     error: Exception, node: Node | None, inputs: Sequence[Any] | None = None
@@ -57,7 +60,8 @@ def located(
                 "sys.setrecursionlimit",
             )
         elif isinstance(error, MemoryError):
-            found = ResourceExhaustedError(f"out of memory ({text})")
+            of = "" if node is None else f" for {node.op.name}"
+            found = ResourceExhaustedError(f"out of memory{of}")
         elif isinstance(error, AttributeError) and isinstance(error.obj, Held):
             # kernels take it as given that a handle is of the kind that they need
             found = InvalidArgumentError(
@@ -73,13 +77,22 @@ def located(
     return found
 
 
-def _refused(text: str, node: Node | None, inputs: Sequence[Any] | None) -> InvalidArgumentError:
+def _refused(text: str, node: Node | None, inputs: Sequence[Any] | None) -> OpError:
     """The error for inputs that NumPy refused."""
     said = _said_by_rule(node, inputs)
     if said is not None:
         return InvalidArgumentError(said.what, do=said.do)
+    if node is None:
+        return InvalidArgumentError(text)
+    # NumPy's words are about its own arguments, which a user never sees; the cause keeps them
     shown = [] if inputs is None else [shape_text(x.shape) for x in inputs if _is_array(x)]
-    return InvalidArgumentError(f"{text}, for the shapes {', '.join(shown)}" if shown else text)
+    of = f", of inputs of the shapes {', '.join(shown)}" if shown else ""
+    if any(words in text for words in _TOO_LARGE):
+        return ResourceExhaustedError(f"the result of {node.op.name} is larger than any array{of}")
+    return InvalidArgumentError(
+        f"the inputs must fit {node.op.name} and each other"
+        + (f", got the shapes {', '.join(shown)}" if shown else "")
+    )
 
 
 def _said_by_rule(node: Node | None, inputs: Sequence[Any] | None) -> ShapeError | None:

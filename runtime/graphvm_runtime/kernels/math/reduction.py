@@ -166,12 +166,19 @@ def _arg_extreme(node: Node) -> Callable[..., Any]:
     def call(x: Array, axis: Array) -> Any:
         if not x.ndim:
             raise InvalidArgumentError("a scalar has no axis to look along")
+        at: int = axis.item()
+        if not -x.ndim <= at < x.ndim:
+            raise InvalidArgumentError(f"axis {at} is outside the rank {x.ndim}")
+        if not x.shape[at]:
+            raise InvalidArgumentError(
+                f"the axis to look along must not be empty, got axis {at} of {list(x.shape)}"
+            )
         if is_low(x.dtype):
             x = x.astype(SINGLE)
         # NumPy finds the first NaN, TensorFlow passes over it; inf - inf is only a false alarm
         if dtype.is_floating and np.isnan(_sum_up(x, None)):
             x = np.where(np.isnan(x), x.dtype.type(-np.inf if is_max else np.inf), x)
-        return (x.argmax if is_max else x.argmin)(axis.item()).astype(to)
+        return (x.argmax if is_max else x.argmin)(at).astype(to)
 
     return call
 
