@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
-from graphvm.graph.literals import ARRAYS, SEQUENCES, array_of, length_of
+from graphvm.graph.literals import ARRAYS, SEQUENCES, array_of, length_of, preferred_array
 from graphvm.graph.node_table import foreign
 from graphvm.graph.source import here
 from graphvm.graph.tensor_shape import Dimension, TensorShape
@@ -119,10 +119,9 @@ def _converted(
     if isinstance(value, SEQUENCES) and holds_tensors(value):
         return packed(value, dtype, name or "packed")
     if dtype is None and hint is not None:
-        try:
-            return constant_node(array_of(value, hint), hint, name)
-        except (TypeError, ValueError):
-            pass
+        array = preferred_array(value, hint)
+        kind = hint if array.dtype == hint.numpy else dtypes.from_numpy(array.dtype)
+        return constant_node(array, kind, name)
     array = array_of(value, dtype)
     return constant_node(array, dtype or dtypes.from_numpy(array.dtype), name)
 
@@ -331,10 +330,14 @@ def _beside_values(
             dtype = declared.attrs[arg.type_attr].default
         if not isinstance(dtype, DType):
             return None
+        is_preferred = arg.dtype is None and arg.type_attr not in types
         try:
-            ready[at] = array_of(value, dtype), dtype
+            array = preferred_array(value, dtype) if is_preferred else array_of(value, dtype)
         except GraphvmError:
-            return None  # the general case knows another type, or says what is wrong, and where
+            return None  # the general case says what is wrong, and where
+        if array.dtype != dtype.numpy:
+            return None  # it has another type than the default
+        ready[at] = array, dtype
     made: Tensor = graph.add_with_constants(declared, ready, attrs, name)
     return made
 

@@ -71,6 +71,21 @@ def array_of(value: Any, dtype: DType | None = None) -> Array:
     return _cast(given, dtype)
 
 
+def preferred_array(value: Any, dtype: DType) -> Array:
+    """As `array_of`, in the element type if it can have that, and in its own otherwise.
+
+    Raises: as `array_of`.
+    """
+    try:
+        if dtype.is_integer and not isinstance(value, ARRAYS):
+            natural = array_of(value)  # of 64 bits only where 32 are too few
+            if natural.dtype == np.int64 and dtype.size < 8:
+                return natural
+        return array_of(value, dtype)
+    except (TypeError, ValueError):
+        return array_of(value)
+
+
 def _cast(given: Array, dtype: DType) -> Array:
     """A copy in the element type, without a word where numbers do not fit."""
     if given.dtype.kind in "biu" and dtype.numpy.kind in "biu":

@@ -208,7 +208,7 @@ class NodeTable:
             if conversion is not None:
                 obj = conversion()
         if isinstance(obj, bytes):
-            obj = obj.decode()
+            obj = obj.decode(errors="surrogateescape")
         if isinstance(obj, str):
             return self._named(obj, allow_tensor, allow_operation)
         if (allow_tensor and isinstance(obj, Tensor)) or (

@@ -9,6 +9,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from graphvm.graph.builder import check_groups
 from graphvm.graph.conversion import convert_to_tensor
 from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm.graph.source import here
@@ -25,8 +26,8 @@ from graphvm_runtime.protos.graph_pb2 import GraphDef
 
 def import_graph_def(
     graph_def: GraphDef,
-    input_map: Mapping[str, Any] | None = None,
-    return_elements: Sequence[str] | None = None,
+    input_map: Mapping[Any, Any] | None = None,
+    return_elements: Sequence[str | bytes] | None = None,
     name: str | None = None,
     op_dict: Any = None,
     producer_op_list: Any = None,
@@ -59,11 +60,20 @@ def import_graph_def(
     graph = get_default_graph()
     try:
         with graph.name_scope("import" if name is None else name) as scope:
-            inputs = _inputs(graph, name, input_map or {})
-            return _imported(graph, message, scope, inputs, return_elements, producer_op_list)
+            given = {_text(k): v for k, v in (input_map or {}).items()}
+            wanted = None if return_elements is None else [_text(e) for e in return_elements]
+            inputs = _inputs(graph, name, given)
+            return _imported(graph, message, scope, inputs, wanted, producer_op_list)
     except GraphvmError as error:
         error.located("", here())  # where the file does not tell a line
         raise
+
+
+def _text(name: Any) -> str:
+    """A name given as text or bytes. Raises TypeError for anything else."""
+    if not isinstance(name, str | bytes):
+        raise TypeError(f"a name must be text, got {clipped(name)}")
+    return name if isinstance(name, str) else name.decode(errors="surrogateescape")
 
 
 def _as_ours(message: Any) -> GraphDef:
@@ -119,7 +129,6 @@ def _imported(
             rename=_renaming(graph, names, scope),
             mapped=mapped,
             outside=graph.node,
-            place=graph.placing(),
             producer_ops=ops,
             producer=message.versions.producer or message.version,
         )
@@ -130,11 +139,13 @@ def _imported(
                 raise GraphError(f"input_map names {name}:{index}, which does not exist")
         for text in return_elements or ():
             _check_element(reader, mapped, text)
+        check_groups(nodes, graph.__contains__)
         library = read_library(instances, sources, ops)
         new = [f for n, f in library.items() if not _is_there(graph.library.get(n), f)]
         for function in new:
             graph.functions.add(function)
         graph.append(nodes)
+        graph.place(nodes)
         graph.merge_versions(message.versions.producer or message.version,
                              message.versions.min_consumer)  # fmt: skip
     if return_elements is None:

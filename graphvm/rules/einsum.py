@@ -23,7 +23,7 @@ def _pull(site: Site, cotangents: Cotangents, transform: Transform) -> Cotangent
 
 
 def _by(site: Site, g: Tensor, index: int) -> Tensor:
-    inputs, output = terms(site.node.attrs["equation"].decode())
+    inputs, output = terms(site.node.attrs["equation"].decode("utf-8", "replace"))
     x, term = site.inputs[index], inputs[index]
     others = [conj(y) for i, y in enumerate(site.inputs) if i != index]
     named = [t for i, t in enumerate(inputs) if i != index]

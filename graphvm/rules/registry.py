@@ -445,7 +445,7 @@ class Rules(Mapping[str, Rule]):
         asked = node.attrs.get("_gradient_op_type")
         if asked is None:
             return None
-        name = asked.decode()
+        name = asked.decode("utf-8", "replace")
         own: Rule | None = graph.functions.gradients.get(name)
         return self._rules.get(name) if own is None else own
 
@@ -463,7 +463,7 @@ class Rules(Mapping[str, Rule]):
             # SavedModels name gradients that only the process that wrote them had.
             if not any(True for _ in node.functions()):
                 raise RuleError(
-                    f"{node.name!r} asks for the gradient {asked.decode()!r}, "
+                    f"{node.name!r} asks for the gradient {asked.decode(errors='replace')!r}, "
                     "which is not registered",
                     node=node.signature(),
                     do="register it with RegisterGradient",

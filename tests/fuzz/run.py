@@ -79,7 +79,12 @@ def feeds_of(graph: tf.Graph) -> dict[Any, Any]:
             sizes = [1 if d is None else d for d in shape]
             dtype = tensor.dtype.base_dtype
             count = np.prod([float(d) for d in sizes])
-            if dtype.is_numpy_compatible and len(sizes) <= 32 and count <= 10_000:
+            if (
+                dtype.is_numpy_compatible
+                and max(sizes, default=0) <= 10_000
+                and len(sizes) <= 32
+                and count <= 10_000
+            ):
                 fill: Any = b"" if dtype == tf.string else 0
                 feeds[tensor] = np.full(sizes, fill, dtype.as_numpy_dtype)
     return feeds
@@ -90,6 +95,8 @@ def run(graph: tf.Graph) -> None:
     operations = graph.get_operations()
     if len(operations) > 300 or any(op.type in UNSAFE for op in operations):
         return
+    if any((t.shape.num_elements() or 0) > 10**7 for op in operations for t in op.outputs):
+        return  # a node that runs may take the memory that it was asked for
     options = tf.RunOptions(timeout_in_ms=1500)
     with tf.Session(graph=graph) as session:
         feeds = feeds_of(graph)

@@ -229,7 +229,7 @@ def _uniform(shape: TensorLike, dtype: object, value: int, name: str) -> Tensor:
         return constant_node(whole, kind, name)
     with op_scope(name, (shape,)) as scope:
         if dims is not None:
-            vector = constant_node(np.array(dims, np.int32), dtypes.int32, "shape_as_tensor")
+            vector = convert_to_tensor(list(dims), name="shape_as_tensor", dtype_hint=dtypes.int32)
         else:
             vector = convert_to_tensor(shape, dtype_hint=dtypes.int32)
             if vector.dtype.base not in dtypes.INDICES:

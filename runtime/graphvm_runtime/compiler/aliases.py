@@ -126,6 +126,8 @@ class _Order:
         mine = self._above(node)
         inputs = list(node.inputs)
         for i, end in enumerate(inputs):
+            if end.node not in self._before:  # a back edge of dataflow primitives
+                continue
             memory = _memory(end, self._by_name)
             if memory is None or memory == end:
                 continue
@@ -164,14 +166,16 @@ class _Order:
             return []
         if not keys and not any(a.is_ref for a in node.op.inputs):
             return []
-        return [e for e in node.inputs if by_name[e.node].outputs[e.index].dtype.is_ref]
+        ends = [e for e in node.inputs if e.node in self._before]
+        return [e for e in ends if by_name[e.node].outputs[e.index].dtype.is_ref]
 
     def _variable(self, end: Endpoint) -> str:
         """The node that makes what a reference leads to: assignments hand theirs on."""
         node = self._by_name[end.node]
         while node.inputs and not body_keys(node):
             first = node.inputs[0]
-            if not self._by_name[first.node].outputs[first.index].dtype.is_ref:
+            above = self._by_name[first.node]
+            if not above.outputs[first.index].dtype.is_ref:
                 break
             node = self._by_name[first.node]
         return node.name

@@ -332,9 +332,15 @@ def _from_string(node: Node) -> Kernel:
         parts = text.split(b"\0")
         if len(parts) != 3 or parts[0] != _HANDLE:
             raise InvalidArgumentError(f"{text!r} is no handle of an iterator")
-        found = step.resources.find(Iterator, parts[1].decode(), parts[2].decode())
+        found = step.resources.find(
+            Iterator,
+            parts[1].decode(errors="surrogateescape"),
+            parts[2].decode(errors="surrogateescape"),
+        )
         if found is None:
-            raise NotFoundError(f"the session has no iterator {parts[2].decode()!r}")
+            raise NotFoundError(
+                f"the session has no iterator {parts[2].decode(errors='surrogateescape')!r}"
+            )
         check_types(f"iterator {found.name!r}", types, found.types)
         return found
 

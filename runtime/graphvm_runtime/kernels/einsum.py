@@ -57,7 +57,7 @@ def _product(x: Array, y: Array, inputs: list[str], out: str) -> Any:
 def _einsum(node: Node) -> Callable[..., Any]:
     if node.attrs["T"] not in NUMBERS:
         raise UnimplementedError(f"Einsum multiplies numbers, not {node.attrs['T'].name}")
-    inputs, output = terms(node.attrs["equation"].decode())
+    inputs, output = terms(node.attrs["equation"].decode("utf-8", "replace"))
     names = _once(output)
 
     def call(*arrays: Array) -> Any:

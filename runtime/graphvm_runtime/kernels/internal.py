@@ -18,7 +18,7 @@ from graphvm_runtime.values.resources import Step
 def send(node: Node) -> Kernel:
     """Puts a value on the channel of its edge; returns at once."""
     channel: int = node.attrs["_channel"]
-    task = str(parsed(node.attrs["recv_device"].decode()).task_only())
+    task = str(parsed(node.attrs["recv_device"].decode("utf-8", "replace")).task_only())
     dtype = node.attrs["T"].numpy
 
     def call(step: Step, value: Any) -> None:

@@ -44,7 +44,7 @@ def _print(node: Node) -> Kernel:
     limit, first_n = node.attrs["summarize"], node.attrs["first_n"]
     message = node.attrs["message"].decode(errors="replace")
     # one count for the session, whatever program the node runs in
-    key = f"printed {node.attrs.get('_path', node.name.encode()).decode()}"
+    key = f"printed {node.attrs.get('_path', node.name.encode()).decode(errors='surrogateescape')}"
 
     def call(step: Step, x: Any, *data: Any) -> Any:
         if first_n >= 0:

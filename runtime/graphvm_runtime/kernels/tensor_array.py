@@ -21,7 +21,7 @@ _FLOW = np.float32(0)
 @kernel("TensorArrayV3")
 def _made(node: Node) -> Callable[..., Any]:
     attrs = node.attrs
-    name = attrs["tensor_array_name"].decode() or node.name
+    name = attrs["tensor_array_name"].decode(errors="surrogateescape") or node.name
 
     def call(size: Array) -> Any:
         array = TensorArray(

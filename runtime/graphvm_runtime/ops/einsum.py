@@ -71,9 +71,12 @@ def named_sizes(
 
 def _einsum(ctx: ShapeContext) -> Sequence[Shape]:
     equation: bytes = ctx.attrs["equation"]
-    inputs, output = terms(equation.decode())
+    inputs, output = terms(equation.decode("utf-8", "replace"))
     if len(inputs) != len(ctx.shapes) or len(inputs) > MOST_INPUTS:
-        raise refused(f"{equation.decode()!r} for {len(ctx.shapes)} inputs; it takes 1 or 2", 1)
+        raise refused(
+            f"{equation.decode(errors='replace')!r} for {len(ctx.shapes)} inputs; it takes 1 or 2",
+            1,
+        )
     sizes, rest = named_sizes(inputs, output, ctx.shapes)
     out: list[Dim] = []
     for name in output:

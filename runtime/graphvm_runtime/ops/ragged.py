@@ -74,7 +74,9 @@ def _to_sparse(ctx: ShapeContext) -> Sequence[Shape]:
 def _to_tensor(ctx: ShapeContext) -> Sequence[Shape]:
     kinds = ctx.attrs["row_partition_types"]
     if len(kinds) != ctx.attrs["num_row_partition_tensors"] or not set(kinds) <= set(ROW_TYPES):
-        raise refused(f"row partitions of the types {[k.decode() for k in kinds]}", 2)
+        raise refused(
+            f"row partitions of the types {[k.decode(errors='replace') for k in kinds]}", 2
+        )
     if kinds[0] == b"FIRST_DIM_SIZE" and kinds[1:2] != (b"VALUE_ROWIDS",):
         raise refused("FIRST_DIM_SIZE stands before VALUE_ROWIDS", 2)
     if kinds[0] == b"VALUE_ROWIDS" or b"FIRST_DIM_SIZE" in kinds[1:]:

@@ -107,6 +107,12 @@ class Arg(NamedTuple):
         """Whether it stands for any number of tensors."""
         return bool(self.list_attr or self.number_attr)
 
+    def count(self, attrs: Attrs) -> int:
+        """Number of the tensors that it stands for; in a file it may be any."""
+        if self.list_attr:
+            return len(attrs[self.list_attr])
+        return attrs[self.number_attr] if self.number_attr else 1
+
     def dtypes(self, attrs: Attrs) -> tuple[DType, ...]:
         """Types of the tensors that it stands for under these attributes."""
         if self.list_attr:
@@ -114,10 +120,7 @@ class Arg(NamedTuple):
         dtype: DType = self.dtype or attrs[self.type_attr]
         if self.is_ref:
             dtype = dtype.ref
-        if not self.number_attr:
-            return (dtype,)
-        count: int = attrs[self.number_attr]
-        return (dtype,) * count
+        return (dtype,) * self.count(attrs)
 
 
 class AttrDef(NamedTuple):
@@ -312,16 +315,12 @@ class OpDef:
         return MappingProxyType(attrs)
 
     def _check_types(self, arg: Arg, types: Sequence[DType], attrs: Attrs) -> None:
-        # a number is compared before so many types are made
-        expected = () if arg.number_attr else arg.dtypes(attrs)
-        count = attrs[arg.number_attr] if arg.number_attr else len(expected)
+        count = arg.count(attrs)
         if count != len(types):
             raise GraphError(
                 f"{self.name} takes {count} tensors for {arg.name!r}, got {len(types)}"
             )
-        if arg.number_attr:
-            expected = arg.dtypes(attrs)
-        for want, got in zip(expected, types, strict=True):
+        for want, got in zip(arg.dtypes(attrs), types, strict=True):
             if want.base is not got.base:
                 raise DTypeError(
                     f"{self.name} takes {want.base.name} for {arg.name!r}, got {got.name}",
@@ -371,7 +370,7 @@ class OpDef:
         """
         groups, at = [], 0
         for arg in self.inputs:
-            count = len(arg.dtypes(attrs)) if arg.is_list else 1
+            count = arg.count(attrs)
             groups.append(flat[at : at + count])
             at += count
         if at != len(flat):
@@ -382,7 +381,7 @@ class OpDef:
         """Where the declared output `name` lies among the flat outputs. Raises GraphError."""
         at = 0
         for arg in self.outputs:
-            count = len(arg.dtypes(attrs))
+            count = arg.count(attrs)
             if arg.name == name:
                 return slice(at, at + count)
             at += count

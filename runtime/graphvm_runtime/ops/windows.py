@@ -146,7 +146,9 @@ def windows_of(attrs: Attrs, sizes: str = "") -> Windows:
             raise refused(f"batch and channels are not padded, got {explicit}", 2)
         pairs = (both[rows], both[columns])
     elif explicit:
-        raise refused(f"explicit paddings with padding={attrs['padding'].decode()}", 2)
+        raise refused(
+            f"explicit paddings with padding={attrs['padding'].decode(errors='replace')}", 2
+        )
     return Windows(
         layout,
         (strides[rows], strides[columns]),

@@ -21,11 +21,8 @@ from graphvm_runtime.errors import (
 from graphvm_runtime.ir.graph import Node, source_text
 from graphvm_runtime.ir.infer import infer
 from graphvm_runtime.ops.registry import Value, as_value
-from graphvm_runtime.shapes import TensorType, shape_text
+from graphvm_runtime.shapes import TensorType, size_of
 from graphvm_runtime.values.held import Held
-
-# how NumPy says that a size is beyond what it counts
-_TOO_LARGE = ("is too big", "is too large", "dimension exceeded", "Maximum allowed size")
 
 
 def located(
@@ -47,8 +44,8 @@ def located(
             )
             found.__cause__ = error
         if isinstance(found, InvalidArgumentError) and not found.do:
-            said = _said_by_rule(node, inputs)
-            found.do = "" if said is None else said.do
+            said = _inferred(node, inputs)
+            found.do = said.do if isinstance(said, ShapeError) else ""
     else:
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         if isinstance(error, RecursionError):
@@ -60,8 +57,7 @@ def located(
                 "sys.setrecursionlimit",
             )
         elif isinstance(error, MemoryError):
-            of = "" if node is None else f" for {node.op.name}"
-            found = ResourceExhaustedError(f"out of memory{of}")
+            found = ResourceExhaustedError(f"out of memory{_wanted(_inferred(node, inputs))}")
         elif isinstance(error, AttributeError) and isinstance(error.obj, Held):
             # kernels take it as given that a handle is of the kind that they need
             found = InvalidArgumentError(
@@ -78,42 +74,54 @@ def located(
 
 
 def _refused(text: str, node: Node | None, inputs: Sequence[Any] | None) -> OpError:
-    """The error for inputs that NumPy refused."""
-    said = _said_by_rule(node, inputs)
-    if said is not None:
+    """The error for inputs that NumPy refused; its own words are for users' own kernels."""
+    said = _inferred(node, inputs)
+    if isinstance(said, ShapeError):
         return InvalidArgumentError(said.what, do=said.do)
-    if node is None:
+    if node is None or not node.op.family:
         return InvalidArgumentError(text)
-    # NumPy's words are about its own arguments, which a user never sees; the cause keeps them
-    shown = [] if inputs is None else [shape_text(x.shape) for x in inputs if _is_array(x)]
-    of = f", of inputs of the shapes {', '.join(shown)}" if shown else ""
-    if any(words in text for words in _TOO_LARGE):
-        return ResourceExhaustedError(f"the result of {node.op.name} is larger than any array{of}")
+    if said is not None and any(_is_beyond_memory(t) for t in said):
+        return ResourceExhaustedError(f"out of memory{_wanted(said)}")
+    types = ", ".join(str(t) for t in _types(node, inputs)) if inputs is not None else ""
     return InvalidArgumentError(
-        f"the inputs must fit {node.op.name} and each other"
-        + (f", got the shapes {', '.join(shown)}" if shown else "")
+        f"{node.op.name} does not take these inputs{': ' if types else ''}{types}"
     )
 
 
-def _said_by_rule(node: Node | None, inputs: Sequence[Any] | None) -> ShapeError | None:
-    """What the op's rule for shapes says of the inputs as they are; None where they fit.
+def _wanted(said: Sequence[TensorType] | ShapeError | None) -> str:
+    known = [t for t in said if t.shape is not None] if isinstance(said, Sequence) else []
+    return f" for {', '.join(map(str, known))}" if known else ""
 
-    It is what would have been said where the node was made, had so much been known there; so
-    kernels need not say it again.
-    """
-    if node is None or inputs is None or len(inputs) != len(node.inputs):
-        return None
-    types = [
+
+def _is_beyond_memory(type_: TensorType) -> bool:
+    """Whether no address space holds such an array."""
+    size = size_of(type_.shape)
+    return size is not None and size * type_.dtype.size > sys.maxsize // 2**8
+
+
+def _types(node: Node, inputs: Sequence[Any]) -> list[TensorType]:
+    return [
         TensorType(dtype.base, np.shape(value) if _is_array(value) else ())
         for dtype, value in zip(node.op.input_dtypes(node.attrs), inputs, strict=True)
     ]
+
+
+def _inferred(
+    node: Node | None, inputs: Sequence[Any] | None
+) -> Sequence[TensorType] | ShapeError | None:
+    """Output types by the shape function for the inputs as they are; its error where it refuses.
+
+    It is what would have been said where the node was made, had so much been known there; so
+    kernels need not say it again. None where it is not known.
+    """
+    if node is None or inputs is None or len(inputs) != len(node.inputs):
+        return None
     try:
-        infer(node.op, types, node.attrs, _Known(inputs))
+        return infer(node.op, _types(node, inputs), node.attrs, _Known(inputs))
     except ShapeError as error:
         return error
     except Exception:
-        return None  # whatever it is, it would hide the error that is to be told
-    return None
+        return None  # whatever it is, it would hide the error that is to be reported
 
 
 def _is_array(value: Any) -> bool:

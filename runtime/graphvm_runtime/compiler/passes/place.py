@@ -192,7 +192,7 @@ def _classes(nodes: Sequence[Node]) -> list[str]:
 
 def _tokens(node: Node) -> list[str]:
     return [
-        c[len(_PREFIX) :].decode()
+        c[len(_PREFIX) :].decode(errors="surrogateescape")
         for c in node.attrs.get(_CLASS, ())
         if isinstance(c, bytes) and c.startswith(_PREFIX)
     ]

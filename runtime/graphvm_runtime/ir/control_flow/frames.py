@@ -52,7 +52,7 @@ class Frame:
 def frame_name(enter: Node) -> str:
     """The attribute `frame_name` as text."""
     name = enter.attrs["frame_name"]
-    return name.decode() if isinstance(name, bytes) else str(name)
+    return name.decode(errors="surrogateescape") if isinstance(name, bytes) else str(name)
 
 
 def frames(nodes: Iterable[Node]) -> Frame:

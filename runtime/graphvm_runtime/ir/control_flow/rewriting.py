@@ -240,7 +240,7 @@ def colocated(nodes: Iterable[Node], names: Mapping[str, str]) -> list[Node]:
         if classes:
             kept = []
             for text in classes:
-                other = names.get(text.removeprefix(_TOGETHER).decode())
+                other = names.get(text.removeprefix(_TOGETHER).decode(errors="surrogateescape"))
                 if other is not None or not text.startswith(_TOGETHER):
                     kept.append(text if other is None else _TOGETHER + other.encode())
             if tuple(kept) != tuple(classes):

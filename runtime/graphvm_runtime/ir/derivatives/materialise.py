@@ -540,7 +540,7 @@ def _extended(
 
 
 def _astray(saved: Node, name: str, attr: str) -> GraphError:
-    path = " / ".join(p.decode() for p in saved.attrs["path"])
+    path = " / ".join(p.decode(errors="surrogateescape") for p in saved.attrs["path"])
     return GraphError(
         f"the path {path} leads through {name!r}.{attr}, which is not there",
         node=saved.signature(),

@@ -36,7 +36,7 @@ def path_of(node: Node) -> tuple[Steps, str]:
 
     For a trip count, what it names is the loop, written `loop#trips`.
     """
-    parts = [p.decode() for p in node.attrs["path"]]
+    parts = [p.decode(errors="surrogateescape") for p in node.attrs["path"]]
     last = parts.pop()
     if last == COUNT:
         last = parts.pop() + COUNT

@@ -35,7 +35,7 @@ from graphvm_runtime.ir.graphdef.file_order import (
     shown,
 )
 from graphvm_runtime.ir.graphdef.functions import Instances
-from graphvm_runtime.ir.graphdef.tensor_proto import decode
+from graphvm_runtime.ir.graphdef.tensor_proto import decode, is_truncated
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.typed import Types
 from graphvm_runtime.ops.control_flow import MERGES, NEXTS
@@ -69,7 +69,6 @@ class Reader:
         rename: final name of a node of the file.
         mapped: what stands for nodes that are not taken from the file.
         outside: nodes that are there already, by final name.
-        place: device of a node from the one that the file asks for.
         function: name of the function whose body it is; empty for a graph.
         bindings: what placeholders stand for.
         producer_ops: see `read_graph`.
@@ -89,7 +88,6 @@ class Reader:
         rename: Callable[[str], str] | None = None,
         mapped: Mapped = NOTHING_MAPPED,
         outside: Callable[[str], Node] | None = None,
-        place: Callable[[Node], Node] | None = None,
         function: str = "",
         bindings: Bindings | None = None,
         producer_ops: Mapping[str, OpDefProto] | None = None,
@@ -102,7 +100,6 @@ class Reader:
         self._rename = rename
         self._mapped = mapped
         self._outside = outside
-        self._place = place
         self._function = function
         self._bindings = bindings
         self._producer_ops = producer_ops
@@ -227,8 +224,6 @@ class Reader:
         final = name if self._rename is None else self._rename(name)
         device = ANY if not d.device else _device(name, d.device)
         node: Node = _new(Node, (final, op, inputs, controls, attrs, outputs, device, source))
-        if self._place is not None:
-            node = self._place(node)
         self._final[final] = node
         self.made[name] = node
         return node
@@ -446,6 +441,8 @@ def _constant(d: NodeDef) -> Attrs | None:
     if not proto.dtype or proto.dtype != given["dtype"].type:
         return None
     try:
+        if is_truncated(proto):
+            return None
         return constant_attrs(decode(proto), from_enum(proto.dtype))
     except GraphvmError:
         return None
