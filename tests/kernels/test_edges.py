@@ -86,7 +86,9 @@ def test_no_words_of_python_or_numpy_reach_the_user(row: Row) -> None:
         if error is None or isinstance(error, GraphvmError):
             continue
         told = located(error, node, inputs)
-        assert "does not take these inputs" not in told.what, f"{shapes} {dict(sample.attrs)}: {error}"
+        assert "does not take these inputs" not in told.what, (
+            f"{shapes} {dict(sample.attrs)}: {error}"
+        )
         assert str(error) not in str(told)
 
 
