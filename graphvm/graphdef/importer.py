@@ -55,6 +55,8 @@ def import_graph_def(
     Source: `tf.import_graph_def`.
     """
     del op_dict
+    if input_map is not None and not isinstance(input_map, Mapping):
+        raise TypeError(f"input_map must be a dictionary, got {clipped(input_map)}")
     message = _as_ours(graph_def)
     check_versions(message.versions)
     graph = get_default_graph()
@@ -88,8 +90,6 @@ def _as_ours(message: Any) -> GraphDef:
 
 def _inputs(graph: Graph, name: str | None, input_map: Mapping[str, Any]) -> dict[str, Any]:
     """The replacements, tensors all (operations where they are control inputs)."""
-    if not isinstance(input_map, Mapping):
-        raise TypeError(f"input_map must be a dictionary, got {clipped(input_map)}")
     plain = [
         k for k, v in input_map.items()
         if not isinstance(v, Tensor) and not (k.startswith("^") and isinstance(v, Operation))
