@@ -24,7 +24,7 @@ from graphvm.graph.conversion import (
 from graphvm.graph.default_stack import SESSIONS
 from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm.graph.scopes import init_scope
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import TensorShape, as_plain_shape
 from graphvm.ops import overloads, state
 from graphvm.ops.control_flow import cond
@@ -112,7 +112,9 @@ class Variable:
     ) -> None:
         del expected_shape, use_resource
         if constraint is not None and not callable(constraint):
-            raise GraphError(f"constraint must be callable, got {clipped(constraint)}", made=here())
+            raise GraphError(
+                f"constraint must be callable, got {clipped(constraint)}", made=user_line()
+            )
         self._constraint = constraint
         self._caching_device = caching_device
         if variable_def is not None:
@@ -123,7 +125,7 @@ class Variable:
         if initial_value is None:
             raise GraphError(
                 "a variable needs an initial value",
-                made=here(),
+                made=user_line(),
                 do="give a value, a tensor, or a function that makes one",
             )
         graph = getattr(initial_value, "graph", None)
@@ -131,7 +133,7 @@ class Variable:
             raise GraphError(
                 "the initial value of a variable that is made inside a body cannot be a tensor of "
                 "the body: variables are made outside of it, once",
-                made=here(),
+                made=user_line(),
                 do="give a function that makes the initial value",
             )
         self._trainable = True if trainable is None else trainable
@@ -199,7 +201,7 @@ class Variable:
             raise ShapeError(
                 f"the initial value {initial.name!r} has the shape {initial.shape}, which is not "
                 "known whole",
-                made=here(),
+                made=user_line(),
                 do="set its shape, or pass validate_shape=False",
             )
         return initial.type.shape
