@@ -260,10 +260,11 @@ class Saver:
                 continue
             stored = reader.stored(name)
             shape, dtype = variable.shape, variable.dtype.base
+            whose = f"variable {variable.op.name!r}"
             if stored.dtype is not dtype:
-                other.append(f"{name!r} is of {stored.dtype.name}, not {dtype.name}")
+                other.append(f"{name!r} is of {stored.dtype.name}, not {dtype.name} as {whose}")
             elif not self._reshape and not shape.is_compatible_with(stored.shape):
-                other.append(f"{name!r} has the shape {list(stored.shape)}, not {shape}")
+                other.append(f"{name!r} has the shape {list(stored.shape)}, not {shape} as {whose}")
         if not missing and not other:
             return ""
         parts = [

@@ -12,7 +12,7 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import GraphvmError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels import Kernel, made
-from graphvm_runtime.vm.faults import located
+from graphvm_runtime.vm..py import located
 from tests.ops.rows import Known, Row, Sample, node_of, outputs_of, scalars
 from tests.ops.table import sampled_rows, samples_of
 
