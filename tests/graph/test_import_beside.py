@@ -151,4 +151,5 @@ def test_versions_that_do_not_fit_are_refused(fields: dict[str, int], words: str
 
 def test_the_map_is_a_dictionary() -> None:
     with pytest.raises(TypeError, match="input_map must be a dictionary"):
-        tf.import_graph_def(file(), input_map=[("A", tf.constant(1.0))])
+        wrong: Any = [("A", tf.constant(1.0))]
+        tf.import_graph_def(file(), input_map=wrong)

@@ -12,7 +12,7 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import GraphvmError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels import Kernel, made
-from graphvm_runtime.vm..py import located
+from graphvm_runtime.vm.error_translation import translated
 from tests.ops.rows import Known, Row, Sample, node_of, outputs_of, scalars
 from tests.ops.table import sampled_rows, samples_of
 
@@ -85,7 +85,7 @@ def test_no_words_of_python_or_numpy_reach_the_user(row: Row) -> None:
         error = raised(kernel, node, inputs)
         if error is None or isinstance(error, GraphvmError):
             continue
-        told = located(error, node, inputs)
+        told = translated(error, node, inputs)
         assert "does not take these inputs" not in told.what, (
             f"{shapes} {dict(sample.attrs)}: {error}"
         )
