@@ -150,6 +150,6 @@ def test_versions_that_do_not_fit_are_refused(fields: dict[str, int], words: str
 
 
 def test_the_map_is_a_dictionary() -> None:
+    wrong: Any = [("A", tf.constant(1.0))]
     with pytest.raises(TypeError, match="input_map must be a dictionary"):
-        wrong: Any = [("A", tf.constant(1.0))]
         tf.import_graph_def(file(), input_map=wrong)
