@@ -55,6 +55,8 @@ def import_graph_def(
     Source: `tf.import_graph_def`.
     """
     del op_dict
+    if input_map is not None and not isinstance(input_map, Mapping):
+        raise TypeError(f"input_map must be a dictionary, got {clipped(input_map)}")
     message = _as_ours(graph_def)
     check_versions(message.versions)
     graph = get_default_graph()
@@ -221,14 +223,25 @@ def _renaming(graph: Graph, names: set[str], scope: str) -> Callable[[str], str]
     if not scope and not graph.version:
         return None
     given: dict[str, str] = {}
+    # a node beside a scope of its name would share it with the nodes inside
+    scopes = {
+        "/".join(parts[:i])
+        for n in graph.nodes_since(0)
+        if n.name.startswith(scope) and "/" in n.name
+        for parts in [n.name.split("/")]
+        for i in range(1, len(parts))
+    }
+
+    def is_taken(name: str) -> bool:
+        return name in graph or name in scopes
 
     def rename(name: str) -> str:
         final = given.get(name)
         if final is None:
             final = scope + name
-            if final in graph:
+            if is_taken(final):
                 count = 1
-                while f"{final}_{count}" in graph or f"{name}_{count}" in names:
+                while is_taken(f"{final}_{count}") or f"{name}_{count}" in names:
                     count += 1
                 final = f"{final}_{count}"
             given[name] = final

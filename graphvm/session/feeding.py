@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from graphvm import nest
+from graphvm.graph.indexed_slices import IndexedSlices
 from graphvm.graph.literals import utf8
 from graphvm.graph.tensor import Operation, Tensor
 from graphvm_runtime.dtypes import DType, string
@@ -219,7 +220,15 @@ def flat_feeds(graph: Any, feed_dict: Any) -> Mapping[Any, Any]:
     flat: dict[Any, Any] = {}
     for key, value in feed_dict.items():
         keys, values = [key], [value]
-        if isinstance(key, tuple):
+        if isinstance(key, IndexedSlices):
+            keys = [t for t in (key.values, key.indices, key.dense_shape) if t is not None]
+            values = [v for v in value if v is not None] if isinstance(value, tuple) else [value]
+            if len(keys) != len(values):
+                raise GraphError(
+                    f"the value of {clipped(key)} must be a tuple of {len(keys)}, got "
+                    f"{clipped(value)}"
+                )
+        elif isinstance(key, tuple):
             keys, values = nest.flatten(key), nest.flatten(value)
             if len(keys) != len(values):
                 raise GraphError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,13 +23,21 @@ from graphvm.variables.collections import global_variables
 from graphvm.variables.variable import RefVariable, Variable
 from graphvm_runtime import dtypes
 from graphvm_runtime.checkpoint import checkpoint_exists
-from graphvm_runtime.errors import GraphError, InvalidArgumentError, clipped
+from graphvm_runtime.errors import (
+    GraphError,
+    GraphvmError,
+    InvalidArgumentError,
+    NotFoundError,
+    clipped,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from graphvm_runtime.protos.meta_graph_pb2 import MetaGraphDef
     from graphvm_runtime.protos.saver_pb2 import SaverDef
 
 __all__ = ["Saver"]
+
+_MOST_LISTED = 10  # of what differs from a checkpoint, in one error
 
 
 class Saver:
@@ -89,6 +98,7 @@ class Saver:
         self._last: list[tuple[str, float]] = []
         self._next_kept = time.time() + self._every_hours * 3600
         self._empty = False
+        self._named: dict[str, Variable] | None = None
         self.saver_def = saver_def
         if saver_def is not None:
             self._max_to_keep = saver_def.max_to_keep
@@ -102,7 +112,7 @@ class Saver:
 
         if self.saver_def is not None:
             return
-        named = _by_name(self._var_list)
+        named = self._named = _by_name(self._var_list)
         if not named:
             if not self._allow_empty:
                 raise GraphError("there are no variables to save", do="make the variables first")
@@ -219,15 +229,49 @@ class Saver:
         names = self._built()
         try:
             sess.run(names.restore_op_name, {names.filename_tensor_name: path})
-        except InvalidArgumentError as error:
-            raise InvalidArgumentError(
-                f"checkpoint {path!r} does not fit the graph: {error.what}",
+        except (InvalidArgumentError, NotFoundError) as error:
+            differences = self._differences(path)
+            raise type(error)(
+                f"checkpoint {path!r} does not fit the graph: {differences or error.what}",
                 node=error.node,
                 made=error.made,
                 task=error.task,
-                do="make the variable as it is in the checkpoint, or leave it out of the saver; "
-                "reshape=True lets shapes of as many elements differ",
+                do="make the variables as they are in the checkpoint, or leave them out of the "
+                "saver; reshape=True lets shapes of as many elements differ",
             ) from error
+
+    def _differences(self, path: str) -> str:
+        """All that differs between variables and checkpoint; empty where that is not known."""
+        from graphvm_runtime.checkpoint import open_checkpoint
+
+        named = self._named
+        if named is None:
+            return ""
+        try:
+            reader = open_checkpoint(path)
+        except (GraphvmError, OSError):  # it may be on the machine of a worker alone
+            return ""
+        extra = [n for n in reader.names() if n not in named]
+        missing, other = [], []
+        for name, variable in named.items():
+            if name not in reader:
+                near = get_close_matches(name, extra, 1, 0.6)
+                missing.append(f"{name!r}" + (f" (is it {near[0]!r}?)" if near else ""))
+                continue
+            stored = reader.stored(name)
+            shape, dtype = variable.shape, variable.dtype.base
+            whose = f"variable {variable.op.name!r}"
+            if stored.dtype is not dtype:
+                other.append(f"{name!r} is of {stored.dtype.name}, not {dtype.name} as {whose}")
+            elif not self._reshape and not shape.is_compatible_with(stored.shape):
+                other.append(f"{name!r} has the shape {list(stored.shape)}, not {shape} as {whose}")
+        if not missing and not other:
+            return ""
+        parts = [
+            _listed("it lacks ", missing), _listed("", other),
+            _listed("the graph lacks ", [repr(n) for n in extra]),
+        ]  # fmt: skip
+        return "; ".join(p for p in parts if p)
 
     # -- which checkpoints are kept ---------------------------------------------------------
 
@@ -345,6 +389,14 @@ class Saver:
 def _check_session(sess: Any) -> None:
     if not isinstance(sess, Session):
         raise TypeError(f"sess must be a session, not {clipped(sess)}")
+
+
+def _listed(before: str, items: Sequence[str]) -> str:
+    """The first items in words; empty where there are none."""
+    if not items:
+        return ""
+    more = f" and {len(items) - _MOST_LISTED} more" if len(items) > _MOST_LISTED else ""
+    return before + ", ".join(items[:_MOST_LISTED]) + more
 
 
 def _by_name(var_list: Any) -> dict[str, Variable]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from weakref import WeakKeyDictionary
 
@@ -29,7 +30,7 @@ from graphvm.ops import overloads, state
 from graphvm.ops.control_flow import cond
 from graphvm.variables.initial_values import guarded
 from graphvm_runtime.dtypes import DType, as_dtype
-from graphvm_runtime.errors import GraphError, ShapeError
+from graphvm_runtime.errors import GraphError, ShapeError, clipped
 
 if TYPE_CHECKING:
     from graphvm_runtime.protos.variable_pb2 import VariableDef
@@ -47,7 +48,7 @@ class Variable:
         collections: names of the collections that it joins; GLOBAL_VARIABLES by default.
         validate_shape: of a reference variable: whether its shape is that of the initial value,
             for ever. The static shape of others is that of the initial value, known or not.
-        caching_device: not looked at: reads are not cached.
+        caching_device: device, or function from an operation to one, of the reads.
         name: of the variable, made unique; `Variable` by default.
         variable_def: a VariableDef message: find the nodes of a variable that the graph has
             already.
@@ -79,6 +80,7 @@ class Variable:
     _read: Tensor  # a read of the variable that is fetched for it
     _trainable: bool
     _constraint: Callable[[Any], Any] | None
+    _caching_device: Any = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Variable:
         """The kind of variable that is asked for."""
@@ -108,8 +110,13 @@ class Variable:
         use_resource: bool | None = None,
         shape: Any = None,
     ) -> None:
-        del caching_device, expected_shape, use_resource
+        del expected_shape, use_resource
+        if constraint is not None and not callable(constraint):
+            raise GraphError(
+                f"constraint must be callable, got {clipped(constraint)}", made=user_line()
+            )
         self._constraint = constraint
+        self._caching_device = caching_device
         if variable_def is not None:
             if initial_value is not None:
                 raise GraphError("a variable has an initial value or a message, not both")
@@ -171,8 +178,13 @@ class Variable:
         self._initializer = graph.add_node(
             "AssignVariableOp", (self._handle, initial), kind, "Assign"
         )
-        with graph.name_scope("Read"):
+        with graph.name_scope("Read"), self._cached():
             self._read = output("ReadVariableOp", (self._handle,), kind)
+
+    def _cached(self) -> AbstractContextManager[None]:
+        """Where reads are, by `caching_device`."""
+        where = self._caching_device
+        return nullcontext() if where is None else get_default_graph().device(where)
 
     def _static_shape(
         self, initial: Tensor, validate: bool, given: TensorShape | None
@@ -299,7 +311,8 @@ class Variable:
 
     def value(self) -> Tensor:
         """A new read of it, in the current scope."""
-        return output("ReadVariableOp", (self._handle,), {"dtype": self._dtype})
+        with self._cached():
+            return output("ReadVariableOp", (self._handle,), {"dtype": self._dtype})
 
     def read_value(self) -> Tensor:
         """A new operation that reads it, where control edges put it."""
@@ -521,7 +534,11 @@ class RefVariable(Variable):
         checked = {"validate_shape": validate_shape}
         with graph.colocate_with(self._handle.op):
             self._initializer = graph.add_node("Assign", (self._handle, initial), checked, "Assign")
-            self._read = graph.add_node("Identity", (self._handle,), {}, "read").outputs[0]
+            # a device of reads wins over that of the variable
+            alone = self._caching_device is not None
+            anew = graph.colocate_with(None, True) if alone else nullcontext()
+            with anew, self._cached():
+                self._read = graph.add_node("Identity", (self._handle,), {}, "read").outputs[0]
 
     @property
     def handle(self) -> Tensor:

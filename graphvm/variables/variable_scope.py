@@ -18,7 +18,7 @@ from graphvm.variables import initializers
 from graphvm.variables.variable import Variable
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype
-from graphvm_runtime.errors import DTypeError, GraphError, ShapeError
+from graphvm_runtime.errors import DTypeError, GraphError, ShapeError, clipped
 from graphvm_runtime.ir.graph import source_text
 
 __all__ = [
@@ -91,7 +91,7 @@ class VariableScope:
         use_resource: default kind of variable.
         constraint: default constraint.
         custom_getter: called in place of `get_variable`, with it as its first argument.
-        caching_device: kept, and not looked at.
+        caching_device: default device of reads.
 
     Source: `tf.compat.v1.VariableScope`.
     """
@@ -205,7 +205,7 @@ def variable_scope(
         values: tensors that the scope is about; their graph must be the default one.
         initializer: default initializer inside.
         regularizer: default regularizer inside.
-        caching_device: not looked at.
+        caching_device: device of reads.
         partitioner: must be None: variables are whole.
         custom_getter: called in place of `get_variable` inside.
         reuse: True gives variables that are there, AUTO_REUSE makes those that are not; None and
@@ -226,6 +226,9 @@ def variable_scope(
     del values
     if partitioner is not None:
         raise GraphError("variables are whole: partitioner must be None")
+    if not isinstance(auxiliary_name_scope, bool):
+        raise TypeError(f"auxiliary_name_scope must be a bool, got {clipped(auxiliary_name_scope)}")
+    _check_getter(custom_getter)
     graph = get_default_graph()
     store = _Store.of(graph)
     around = store.current
@@ -273,10 +276,15 @@ def variable_scope(
         try:
             yield scope
         finally:
+            is_innermost = store.current is scope
             store.close_below(full)
             if before is not None:
                 store.opened = before
             store.current = around
+        if not is_innermost:
+            raise RuntimeError(
+                f"variable scope {full!r} must be left before the scopes that it was entered in"
+            )
 
 
 @contextmanager
@@ -335,7 +343,7 @@ def get_variable(
         regularizer: a function from the variable to a loss, which joins REGULARIZATION_LOSSES.
         trainable: whether optimizers change it; True by default.
         collections: names of the collections that it joins; GLOBAL_VARIABLES by default.
-        caching_device: not looked at.
+        caching_device: device of reads.
         partitioner: must be None: variables are whole.
         validate_shape: whether its shape is that of the initial value, for ever.
         use_resource: False for a reference variable.
@@ -360,12 +368,17 @@ def get_variable(
     return _get(store, store.current, name, arguments)
 
 
+def _check_getter(getter: Any) -> None:
+    if getter is not None and not callable(getter):
+        raise GraphError(f"custom_getter must be callable, got {clipped(getter)}", made=user_line())
+
+
 def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
     """As `get_variable`, for the collection LOCAL_VARIABLES; not trainable.
 
     Source: `tf.compat.v1.get_local_variable`.
     """
-    kwargs.setdefault("collections", [GraphKeys.LOCAL_VARIABLES])
+    kwargs["collections"] = [*(kwargs.get("collections") or ()), GraphKeys.LOCAL_VARIABLES]
     kwargs["trainable"] = False
     return get_variable(name, *args, **kwargs)
 
@@ -381,6 +394,7 @@ def _get(store: _Store, scope: VariableScope, name: str, arguments: dict[str, An
         own = None if value is None or callable(value) else getattr(value, "dtype", None)
         given["dtype"] = scope.dtype if value is None or callable(value) else own
     getter = given.pop("custom_getter", None)
+    _check_getter(getter)
     if getter is not None and scope.custom_getter is not None:
         getter = _chained(getter, scope.custom_getter)
     getter = getter or scope.custom_getter
@@ -443,6 +457,7 @@ def _found_or_made(
             validate_shape,
             name=name,
             dtype=dtype,
+            caching_device=caching_device,
             constraint=constraint,
             use_resource=use_resource,
             shape=static if validate_shape else None,

@@ -49,6 +49,10 @@ class DType:
     is_unsigned: bool
     is_complex: bool
 
+    def __new__(cls, type_enum: int) -> DType:
+        """The type of TensorFlow's `DataType` number. Raises DTypeError for an unknown one."""
+        return from_enum(type_enum)
+
     @property
     def as_numpy_dtype(self) -> Any:
         """NumPy's scalar type."""
@@ -148,7 +152,7 @@ _BY_NUMPY: dict[np.dtype[Any], DType] = {}
 
 
 def _made(name: str, enum: int, numpy: Any, kind: str) -> DType:
-    plain, ref = DType(), DType()
+    plain, ref = object.__new__(DType), object.__new__(DType)
     for dtype, is_ref in ((plain, False), (ref, True)):
         dtype.name = name + "_ref" * is_ref
         dtype.enum = enum + REF_OFFSET * is_ref

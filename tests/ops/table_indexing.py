@@ -281,7 +281,7 @@ ROWS = (
     Row(
         "ArgMin", _least, _arg_min, types=(*dtypes.REALS, dtypes.bool_),
         wrong=(
-            Wrong(given(_M23, int_(2)), r"axis 2 .*\(C1\)", "axis 2 is out of bounds"),
+            Wrong(given(_M23, int_(2)), r"axis 2 .*\(C1\)", "axis 2 is outside"),
             Wrong(given(np.zeros((0, 2), np.float32), int_(0)), "", "empty"),
         ),
     ),

@@ -250,7 +250,7 @@ REDUCTIONS = (
         "ArgMax", _maxima, _arg_max,
         types=(*dtypes.REALS, dtypes.bool_),
         wrong=(
-            Wrong(given(_M23, int_(2)), r"axis 2 .*\(C1\)", "axis 2 is out of bounds"),
+            Wrong(given(_M23, int_(2)), r"axis 2 .*\(C1\)", "axis 2 is outside"),
             Wrong(given(np.zeros((0, 2), np.float32), int_(0)), "", "empty"),
             Wrong(given(np.zeros((), np.float32), int_(0)), r"rank 1.*\(C1\)", "no axis"),
         ),

@@ -11,7 +11,7 @@ from graphvm.ops.array.shaping import expand_dims, reshape, shape, squeeze
 from graphvm.ops.array.slicing import gather, subscript
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import as_dtype
-from graphvm_runtime.errors import DTypeError, ShapeError
+from graphvm_runtime.errors import DTypeError, GraphError, ShapeError
 from graphvm_runtime.shapes import is_compatible, normalized_axis, shape_text
 
 __all__ = ["boolean_mask", "eye", "gather_nd", "one_hot", "scatter_nd", "sequence_mask"]
@@ -70,8 +70,9 @@ def one_hot(
 
 
 def gather_nd(
-    params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0
-) -> Tensor:
+    params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0,
+    bad_indices_policy: str = "",
+) -> Tensor:  # fmt: skip
     """Parts of a tensor, each named by the numbers of its first axes.
 
     Args:
@@ -79,6 +80,8 @@ def gather_nd(
         indices: integers, shape [..., n]; an index outside is an error when it runs.
         name: name of the operation.
         batch_dims: how many leading axes `params` and `indices` share.
+        bad_indices_policy: IGNORE gives zeros for an index outside, in place of an error; without
+            batch_dims only.
 
     Returns:
         Element type of `params`; shape [...] followed by that of `params` without n axes.
@@ -89,7 +92,10 @@ def gather_nd(
     Source: TF op `GatherNd`.
     """
     if not batch_dims:
-        return output("GatherNd", (params, indices), None, name)
+        policy = {"bad_indices_policy": bad_indices_policy.encode()}
+        return output("GatherNd", (params, indices), policy, name)
+    if bad_indices_policy:
+        raise GraphError("bad_indices_policy must be empty with batch_dims", made=user_line())
     with op_scope(name or "BatchGatherNd", (params, indices)) as scope:
         params = convert_to_tensor(params, name="params")
         indices = convert_to_tensor(indices, name="indices")
@@ -120,8 +126,9 @@ def gather_nd(
 
 
 def scatter_nd(
-    indices: TensorLike, updates: TensorLike, shape: TensorLike, name: str | None = None
-) -> Tensor:
+    indices: TensorLike, updates: TensorLike, shape: TensorLike, name: str | None = None,
+    bad_indices_policy: str = "",
+) -> Tensor:  # fmt: skip
     """Zeros with parts put in; those at one place are added.
 
     Args:
@@ -129,6 +136,7 @@ def scatter_nd(
         updates: any type, shape [...] followed by `shape` without its first n entries.
         shape: vector of the type of `indices`, shape of the result.
         name: name of the operation.
+        bad_indices_policy: IGNORE leaves out an index outside, in place of an error.
 
     Returns:
         Element type of `updates`; the shape `shape`.
@@ -138,7 +146,8 @@ def scatter_nd(
 
     Source: TF op `ScatterNd`.
     """
-    return output("ScatterNd", (indices, updates, shape), None, name)
+    policy = {"bad_indices_policy": bad_indices_policy.encode()}
+    return output("ScatterNd", (indices, updates, shape), policy, name)
 
 
 def boolean_mask(
@@ -229,6 +238,9 @@ def sequence_mask(
         if column.dtype.base is not kind:
             column = output("Cast", (column,), {"DstT": kind})
         result = output("Less", (places, column))
+        known = lengths.graph.constant_of(lengths) if maxlen is None else None
+        if known is not None:
+            result.set_shape([*known.shape, int(max(known.max(initial=0), 0))])
         wanted = as_dtype(dtype)
         return result if wanted is dtypes.bool_ else output("Cast", (result,), {"DstT": wanted})
 

@@ -192,7 +192,9 @@ def squeeze(
     return output("Squeeze", (input,), {"squeeze_dims": dims}, name)
 
 
-def transpose(a: TensorLike, perm: TensorLike = None, name: str = "transpose") -> Tensor:
+def transpose(
+    a: TensorLike, perm: TensorLike = None, name: str = "transpose", conjugate: bool = False
+) -> Tensor:
     """A tensor with its axes in another order.
 
     Args:
@@ -200,6 +202,7 @@ def transpose(a: TensorLike, perm: TensorLike = None, name: str = "transpose") -
         perm: vector of n integers: axis i of the result is axis perm[i] of `a`; None reverses
             the order.
         name: name of the operation.
+        conjugate: take the conjugate of complex elements too.
 
     Returns:
         Element type of `a`; its shape in the new order.
@@ -219,6 +222,8 @@ def transpose(a: TensorLike, perm: TensorLike = None, name: str = "transpose") -
             else:
                 last = output("Sub", (output("Rank", (a,)), 1), None, "sub")
                 perm = output("Range", (last, -1, -1))
+        if conjugate and a.dtype.is_complex:
+            return output("Conj", (output("Transpose", (a, perm)),), None, scope)
         return output("Transpose", (a, perm), None, scope)
 
 

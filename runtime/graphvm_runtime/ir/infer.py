@@ -69,7 +69,7 @@ def _say_rule(op: OpDef, error: ShapeError) -> None:
     for rule in op.constraints:
         number, _, text = rule.partition(": ")
         if f"({number})" in error.what and not error.do:
-            error.do = f"mind rule {number} of {op.name}: {text}"
+            error.do = f"{op.name} asks that {text} ({number})"
 
 
 class Resolution:

@@ -1,4 +1,7 @@
-"""Kernels of rectifiers with a slope, a limit or an exponential below zero; softened ones."""
+"""Kernels of rectifiers with a slope, a limit or an exponential below zero; softened ones.
+
+Each step of a 16-bit float is rounded, as TensorFlow does it on a CPU.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import numpy as np
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
-from graphvm_runtime.kernels.precision import widened
+from graphvm_runtime.kernels.precision import BRAIN, HALF, is_low
 from graphvm_runtime.kernels.registry import kernel
 
 # with these the mean and variance of normal numbers stay as they are
@@ -38,15 +41,13 @@ def _same(function: Callable[[Array, Array], Any]) -> Callable[[Array, Array], A
 @kernel("LeakyRelu")
 def _leaky(node: Node) -> Callable[..., Any]:
     alpha: float = node.attrs["alpha"]
-    return widened(lambda x: np.where(x > 0, x, x * _of_type(alpha, x)), node.attrs["T"].numpy)
+    return lambda x: np.where(x > 0, x, x * _of_type(alpha, x))
 
 
 @kernel("LeakyReluGrad")
 def _leaky_grad(node: Node) -> Callable[..., Any]:
     alpha: float = node.attrs["alpha"]
-    return widened(
-        _same(lambda g, x: np.where(x > 0, g, g * _of_type(alpha, g))), node.attrs["T"].numpy
-    )
+    return _same(lambda g, x: np.where(x > 0, g, g * _of_type(alpha, g)))
 
 
 @kernel("Relu6")
@@ -58,31 +59,38 @@ def _relu6(node: Node) -> Callable[..., Any]:
 @kernel("Relu6Grad")
 def _relu6_grad(node: Node) -> Callable[..., Any]:
     zero, six = node.attrs["T"].numpy.type(0), node.attrs["T"].numpy.type(6)
-    return _same(lambda g, x: np.where((x > zero) & (x < six), g, zero))
+    return _same(lambda g, x: g * ((x > zero) & (x < six)).astype(g.dtype))
+
+
+def _low_expm1(x: Array) -> Any:
+    return np.exp(x) - _of_type(1, x)
+
+
+def _below_zero(node: Node) -> Callable[..., Any]:
+    """The exponential less one, which TensorFlow takes in two steps for 16-bit floats."""
+    return _low_expm1 if is_low(node.attrs["T"].numpy) else np.expm1
 
 
 @kernel("Elu")
 def _elu(node: Node) -> Callable[..., Any]:
-    return widened(
-        lambda x: np.where(x < 0, np.expm1(np.minimum(x, _of_type(0, x))), x),
-        node.attrs["T"].numpy,
-    )
+    below = _below_zero(node)
+    return lambda x: np.where(x < 0, below(np.minimum(x, _of_type(0, x))), x)
 
 
 @kernel("EluGrad")
 def _elu_grad(node: Node) -> Callable[..., Any]:
-    return widened(
-        _same(lambda g, y: np.where(y < 0, g * (y + _of_type(1, y)), g)), node.attrs["T"].numpy
-    )
+    return _same(lambda g, y: np.where(y < 0, g * (y + _of_type(1, y)), g))
 
 
 @kernel("Selu")
 def _selu(node: Node) -> Callable[..., Any]:
+    exponential = _below_zero(node)
+
     def call(x: Array) -> Any:
-        below = _of_type(SELU_SCALE_ALPHA, x) * np.expm1(np.minimum(x, _of_type(0, x)))
+        below = _of_type(SELU_SCALE_ALPHA, x) * exponential(np.minimum(x, _of_type(0, x)))
         return np.where(x < 0, below, _of_type(SELU_SCALE, x) * x)
 
-    return widened(call, node.attrs["T"].numpy)
+    return call
 
 
 @kernel("SeluGrad")
@@ -91,26 +99,35 @@ def _selu_grad(node: Node) -> Callable[..., Any]:
         below = g * (y + _of_type(SELU_SCALE_ALPHA, y))
         return np.where(y < 0, below, g * _of_type(SELU_SCALE, g))
 
-    return widened(_same(call), node.attrs["T"].numpy)
+    return _same(call)
 
 
 @kernel("Softplus")
 def _softplus(node: Node) -> Callable[..., Any]:
-    return widened(lambda x: np.logaddexp(x, _of_type(0, x)), node.attrs["T"].numpy)
+    dtype = node.attrs["T"].numpy
+    if not is_low(dtype):
+        return lambda x: np.logaddexp(x, _of_type(0, x))
+    # what TensorFlow takes for the least that one plus it is more than one; all in 16 bits
+    epsilon = dtype.type(2.0 ** {HALF: -13, BRAIN: -7}[dtype])
+    far = -(np.log(epsilon) + dtype.type(2))
+
+    def call(x: Array) -> Any:
+        exponential = np.exp(x)
+        return np.where(x > far, x, np.where(x < -far, exponential, np.log1p(exponential)))
+
+    return call
 
 
 @kernel("SoftplusGrad")
 def _softplus_grad(node: Node) -> Callable[..., Any]:
-    return widened(_same(lambda g, x: g / (np.exp(-x) + _of_type(1, x))), node.attrs["T"].numpy)
+    return _same(lambda g, x: g / (np.exp(-x) + _of_type(1, x)))
 
 
 @kernel("Softsign")
 def _softsign(node: Node) -> Callable[..., Any]:
-    return widened(lambda x: x / (_of_type(1, x) + np.absolute(x)), node.attrs["T"].numpy)
+    return lambda x: x / (_of_type(1, x) + np.absolute(x))
 
 
 @kernel("SoftsignGrad")
 def _softsign_grad(node: Node) -> Callable[..., Any]:
-    return widened(
-        _same(lambda g, x: g / np.square(_of_type(1, x) + np.absolute(x))), node.attrs["T"].numpy
-    )
+    return _same(lambda g, x: g / np.square(_of_type(1, x) + np.absolute(x)))

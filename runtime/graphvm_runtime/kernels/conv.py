@@ -31,12 +31,12 @@ def _placed(windows: Windows, image: tuple[int, ...], kernel_shape: tuple[int, .
 def _groups(channels: int, shape: tuple[int, ...]) -> int:
     """How many groups of channels there are, each with filters of its own."""
     deep, many = shape[2], shape[3]
-    if deep == 0 or channels % deep or (channels and many % (channels // deep)):
+    if not deep or not channels or channels % deep or many % (channels // deep):
         raise InvalidArgumentError(
             f"{channels} channels of the input for a filter of {list(shape)}: they are a multiple "
             "of the filter's, and the filters a multiple of the groups"
         )
-    return max(1, channels // deep)
+    return channels // deep
 
 
 def _sizes(name: str, sizes: Array, count: tuple[int, ...]) -> tuple[int, ...]:

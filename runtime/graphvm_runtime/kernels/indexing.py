@@ -89,7 +89,6 @@ def _gather_nd(node: Node) -> Callable[..., Any]:
 def _scatter_nd(node: Node) -> Callable[..., Any]:
     ignore = node.attrs["bad_indices_policy"] == b"IGNORE"
     dtype: DType = node.attrs["T"]
-    exact = SINGLE if is_low(dtype.numpy) else dtype.numpy
     add = np.logical_or if dtype is bool_ else np.add
 
     def call(indices: Array, updates: Array, shape: Array) -> Any:
@@ -116,9 +115,9 @@ def _scatter_nd(node: Node) -> Callable[..., Any]:
         if dtype is string:
             out = zeros_of(dtype, (count, *dims[depth:]))
         else:
-            out = np.zeros((count, *dims[depth:]), exact)
+            out = np.zeros((count, *dims[depth:]), dtype.numpy)
         add.at(out, places, rows)
-        return out.astype(dtype.numpy, copy=False).reshape(dims)
+        return out.reshape(dims)
 
     return call
 

@@ -52,13 +52,13 @@ class _Pool:
             raise InvalidArgumentError(
                 f"windows of {self.depth} do not divide {x.shape[3]} channels"
             )
-        return x.reshape(1, -1, x.shape[3], 1)
+        return x.reshape(1, math.prod(x.shape[:3]), x.shape[3], 1)
 
     def result(self, x: Array, like: tuple[int, ...]) -> Array:
         """What windows gave, in the layout of an image of shape `like`."""
         if self.depth != 1:
             batch, rows, columns = shape_last(like, self.layout)[:3]
-            x = x.reshape(batch, rows, columns, x.size // max(1, batch * rows * columns))
+            x = x.reshape(batch, rows, columns, x.shape[2])
         return laid_out(x, self.layout)
 
     def placed(self, shape: tuple[int, ...]) -> Placed:

@@ -40,10 +40,12 @@ from graphvm_runtime.ops.shape_functions import (
     normalized,
     passed,
     product,
+    ranked,
     refused,
     scalar,
     unchanged,
     unknown_of_rank,
+    with_one_value,
     with_rank,
 )  # fmt: skip
 from graphvm_runtime.ops.slicing import Entry, entries, sliced
@@ -201,6 +203,7 @@ def _like_value(fill: int) -> ValueFn:
 
 def _expand_dims(ctx: ShapeContext) -> Sequence[Shape]:
     shape = ctx.shapes[0]
+    with_one_value(ctx, 1, 1)
     axis = ctx.scalar(1)
     if shape is None:
         return (None,)
@@ -245,8 +248,8 @@ define("Reshape", "tensor: T, shape: Tshape -> output: T", {"T": T, "Tshape": IN
        constraints=["C1: shape is a vector", "C2: no dimension below -1, one -1 at most",
                     "C3: the number of elements stays"])  # fmt: skip
 define("Fill", "dims: index_type, value: T -> output: T", {"T": T, "index_type": INDEX},
-       shape=from_value(0), value=_fill_value,
-       constraints=["C1: dims is a vector without negative numbers"])  # fmt: skip
+       shape=ranked(from_value(0), value=0), value=_fill_value,
+       constraints=["C1: dims is a vector without negative numbers, value a scalar"])  # fmt: skip
 define("ZerosLike", "x: T -> y: T", {"T": T}, shape=unchanged,
        value=_like_value(0))  # fmt: skip
 define("OnesLike", "x: T -> y: T", {"T": types(*FLOATS, *INTEGERS, *COMPLEX, bool_)},
@@ -266,6 +269,7 @@ define("Transpose", "x: T, perm: Tperm -> y: T", {"T": T, "Tperm": INDEX}, shape
 
 
 def _concat(ctx: ShapeContext) -> Sequence[Shape]:
+    with_one_value(ctx, len(ctx.shapes) - 1, 1)
     parts, axis = ctx.shapes[:-1], ctx.scalar(len(ctx.shapes) - 1)
     ranks = {len(s) for s in parts if s is not None}
     if len(ranks) > 1:
@@ -337,9 +341,10 @@ def _strided_slice(ctx: ShapeContext) -> Sequence[Shape]:
     if shape is None:
         entries(ctx.attrs, count)
         return (None,)
-    begin, end, strides = (ctx.vector(i) or open_ for i in (1, 2, 3))
+    vectors = (ctx.vector(i) for i in (1, 2, 3))
+    begin, end, strides = (open_ if v is None else v for v in vectors)
     if not len(begin) == len(end) == len(strides):
-        raise refused("begin, end and strides differ in length", 1)
+        raise refused("begin, end and strides must not differ in length", 1)
     return (sliced(ctx.attrs, shape, begin, end, strides),)
 
 
@@ -474,7 +479,15 @@ def _concat_offset(ctx: ShapeContext) -> Sequence[Shape]:
 
 
 def _strided_slice_grad(ctx: ShapeContext) -> Sequence[Shape]:
-    return (dims_of(ctx, 0, 1),)
+    dims = dims_of(ctx, 0, 1)
+    vectors = [ctx.integers(i) for i in (1, 2, 3)]
+    lengths = [with_rank(ctx, i, 1, 1)[0] for i in (1, 2, 3)]
+    if len(set(lengths) - {None}) > 1:
+        raise refused("begin, end and strides must not differ in length", 1)
+    begin, end, strides = vectors
+    if dims is not None and begin is not None and end is not None and strides is not None:
+        sliced(ctx.attrs, dims, begin, end, strides)
+    return (dims,)
 
 
 def _vector(ctx: ShapeContext) -> Sequence[Shape]:
@@ -495,8 +508,8 @@ define("ConcatV2", "values: N*T, axis: Tidx -> output: T",
        constraints=["C1: axis is within the rank",
                     "C2: the other axes have the same lengths"])  # fmt: skip
 define("ConcatOffset", "concat_dim: int32, shape: N*shape_type -> offset: N*shape_type",
-       {"N": integer(minimum=2), "shape_type": INDEX}, shape=_concat_offset,
-       constraints=["C1: all shapes have the same rank"])  # fmt: skip
+       {"N": integer(minimum=2), "shape_type": INDEX}, shape=ranked(_concat_offset, concat_dim=0),
+       constraints=["C1: concat_dim is a scalar, and all shapes have the same rank"])  # fmt: skip
 define("Pack", "values: N*T -> output: T",
        {"N": integer(minimum=1), "T": T, "axis": integer(0)}, shape=_pack, value=_pack_value,
        constraints=["C1: all values have the same shape",
@@ -520,8 +533,8 @@ define("Pad", "input: T, paddings: Tpaddings -> output: T", {"T": T, "Tpaddings"
        traits=Trait.SAME_TYPE_IDENTITY)  # fmt: skip
 define("GatherV2", "params: Tparams, indices: Tindices, axis: Taxis -> output: Tparams",
        {"batch_dims": integer(0), "Tparams": T, "Tindices": ANY_INDEX, "Taxis": types(*INDICES)},
-       shape=_gather, value=_gather_value,
-       constraints=["C1: axis is within the rank of params",
+       shape=ranked(_gather, axis=0), value=_gather_value,
+       constraints=["C1: axis is a scalar within the rank of params",
                     "C2: the first batch_dims axes agree, none beyond axis"])  # fmt: skip
 define("Tile", "input: T, multiples: Tmultiples -> output: T", {"T": T, "Tmultiples": INDEX},
        shape=_tile, constraints=["C1: a multiple for each axis, none negative"],
@@ -530,7 +543,8 @@ define("BroadcastTo", "input: T, shape: Tidx -> output: T", {"T": T, "Tidx": IND
        shape=_broadcast_to, constraints=["C1: the input broadcasts to the shape"],
        traits=Trait.SAME_TYPE_IDENTITY)  # fmt: skip
 define("BroadcastGradientArgs", "s0: T, s1: T -> r0: T, r1: T", {"T": INDEX},
-       shape=lambda ctx: ((None,), (None,)))  # fmt: skip
+       shape=ranked(lambda ctx: ((None,), (None,)), s0=1, s1=1),
+       constraints=["C1: s0 and s1 are vectors"])  # fmt: skip
 define("InvertPermutation", "x: T -> y: T", {"T": INDEX}, shape=_vector,
        constraints=["C1: x is a vector"])  # fmt: skip
 

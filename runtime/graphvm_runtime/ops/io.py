@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphvm_runtime.ops.registry import HOST, ShapeContext, boolean, define, type_list
-from graphvm_runtime.ops.shape_functions import nothing, scalar
+from graphvm_runtime.ops.shape_functions import nothing, ranked, scalar
 from graphvm_runtime.shapes import Shape
 
 
@@ -23,4 +23,5 @@ define("MergeV2Checkpoints", "checkpoint_prefixes: string, destination_prefix: s
        {"delete_old_dirs": boolean(True), "allow_missing_files": boolean(False)}, shape=nothing,
        effects=HOST)  # fmt: skip
 define("ShardedFilename", "basename: string, shard: int32, num_shards: int32 -> filename: string",
-       shape=scalar)  # fmt: skip
+       shape=ranked(scalar, basename=0, shard=0, num_shards=0),
+       constraints=["C1: all inputs are scalars"])  # fmt: skip

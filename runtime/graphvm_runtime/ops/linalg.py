@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphvm_runtime.dtypes import COMPLEX, float16, float32, float64
 from graphvm_runtime.ops.registry import ShapeContext, boolean, define, text, types
-from graphvm_runtime.ops.shape_functions import agreed, refused, with_rank_at_least
+from graphvm_runtime.ops.shape_functions import agreed, ranked, refused, with_rank_at_least
 from graphvm_runtime.shapes import Dim, Shape, shape_text
 
 INEXACT = types(float64, float32, float16, *COMPLEX)
@@ -165,11 +165,11 @@ def _set_diag(ctx: ShapeContext) -> Sequence[Shape]:
 _K = "C1: k is one diagonal or the lowest and highest one, each inside the matrix"
 define("MatrixDiagV3",
        "diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T -> output: T",
-       {"T": ANY, "align": ALIGN}, shape=_diag,
+       {"T": ANY, "align": ALIGN}, shape=ranked(_diag, num_rows=0, num_cols=0, padding_value=0),
        constraints=[_K, "C2: diagonal has a row for each diagonal, if there are several",
                     "C3: rows and columns fit the longest diagonal"])  # fmt: skip
 define("MatrixDiagPartV3", "input: T, k: int32, padding_value: T -> diagonal: T",
-       {"T": ANY, "align": ALIGN}, shape=_diag_part,
+       {"T": ANY, "align": ALIGN}, shape=ranked(_diag_part, padding_value=0),
        constraints=[_K, "C2: the input has rank 2 or more"])  # fmt: skip
 define("MatrixSetDiagV3", "input: T, diagonal: T, k: int32 -> output: T",
        {"T": ANY, "align": ALIGN}, shape=_set_diag,

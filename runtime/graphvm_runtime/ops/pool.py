@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphvm_runtime.dtypes import FLOATS, REALS, float32, qint8
+from graphvm_runtime.dtypes import FLOATS, REALS, float32, qint8, uint32, uint64
 from graphvm_runtime.errors import UnimplementedError
 from graphvm_runtime.ops.registry import Attrs, ShapeContext, define, list_of, text, types
 from graphvm_runtime.ops.shape_functions import agreed, dims_of, refused, with_rank
@@ -95,8 +95,9 @@ _DEPTH = "C5: windows over channels divide them"
 _SIMPLE = {"ksize": _FOUR, "strides": _FOUR, "padding": PADDING, "data_format": LAYOUT}
 _MAX = {"ksize": _FOUR, "strides": _FOUR, "padding": ANY_PADDING, "explicit_paddings": EXPLICIT}
 _AGREE = "C6: gradients have the shape of what they belong to"
+_POOLED = (t for t in REALS if t not in (uint32, uint64))
 define("MaxPool", "input: T -> output: T",
-       {"T": types(*REALS, qint8, default=float32), **_MAX,
+       {"T": types(*_POOLED, qint8, default=float32), **_MAX,
         "data_format": text(b"NHWC", allowed=(b"NHWC", b"NCHW", b"NCHW_VECT_C"))},
        shape=_pooled, constraints=[*WINDOW, _DEPTH])  # fmt: skip
 define("MaxPoolGrad", "orig_input: T, orig_output: T, grad: T -> output: T",

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from graphvm_runtime.dtypes import float16, float32
 from graphvm_runtime.ops.registry import ShapeContext, boolean, define, real, types
-from graphvm_runtime.ops.shape_functions import refused, with_rank
-from graphvm_runtime.shapes import Dim, Shape, merged_dim, shape_text
+from graphvm_runtime.ops.shape_functions import input_name, refused, with_rank
+from graphvm_runtime.shapes import Dim, Shape, is_compatible, merged_dim, shape_text
 
 T = types(float16, float32)
 _WEIGHTS = "w: T, wci: T, wcf: T, wco: T, b: T"
@@ -69,6 +69,12 @@ def _lstm(ctx: ShapeContext) -> Sequence[Shape]:
     time, batch, inputs = with_rank(ctx, 1, 3, 1)
     state = _states(ctx, batch, _cells(ctx, 8, 4), 2, 3)
     _weights(ctx, 4, inputs, state[1], 4)
+    for index in (5, 6, 7) if ctx.attrs["use_peephole"] else ():
+        if not is_compatible(with_rank(ctx, index, 1, 1), (state[1],)):
+            raise refused(
+                f"{input_name(ctx, index)} must have an element for each of {state[1]} cells, "
+                f"got {shape_text(ctx.shapes[index])}", 2,
+            )  # fmt: skip
     return ((time, *state),) * 7
 
 

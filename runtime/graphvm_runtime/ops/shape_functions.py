@@ -22,7 +22,7 @@ from graphvm_runtime.shapes import (
 )
 
 BROADCASTS = "C1: the shapes broadcast by NumPy's rule"
-AXES_IN_RANK = "C1: each axis is within the rank"
+AXES_IN_RANK = "C1: axes are within the rank, and different"
 SAME_SHAPES = "C1: all inputs have the same shape"
 
 _SCALARS: tuple[Shape, ...] = ((),)
@@ -100,6 +100,8 @@ def reduction(ctx: ShapeContext) -> Sequence[Shape]:
     if axes is None:
         return ((None,) * len(shape),) if keep else _UNKNOWN
     reduced = {normalized(axis, len(shape), 1) for axis in axes}
+    if len(reduced) != len(axes):
+        raise refused(f"axes must be different, got {list(axes)}", 1)
     if keep:
         return (tuple(1 if i in reduced else d for i, d in enumerate(shape)),)
     return (tuple(d for i, d in enumerate(shape) if i not in reduced),)
@@ -142,6 +144,29 @@ def with_rank(ctx: ShapeContext, index: int, rank: int, number: int) -> tuple[Di
     if len(shape) != rank:
         raise refused(f"{input_name(ctx, index)} has rank {rank}, got {shape_text(shape)}", number)
     return shape
+
+
+def ranked(shape: ShapeFn, **ranks: int) -> ShapeFn:
+    """The shape function, after a check that the named inputs have these ranks (C1)."""
+
+    def call(ctx: ShapeContext) -> Sequence[Shape]:
+        for index, arg in enumerate(ctx.op.inputs):
+            if arg.is_list:  # inputs after a list are not where they are declared
+                break
+            if arg.name in ranks:
+                with_rank(ctx, index, ranks[arg.name], 1)
+        return shape(ctx)
+
+    return call
+
+
+def with_one_value(ctx: ShapeContext, index: int, number: int) -> None:
+    """Checks that an input has one element, whatever its rank."""
+    shape = ctx.shapes[index]
+    if shape is not None and any(d not in (None, 1) for d in shape):
+        raise refused(
+            f"{input_name(ctx, index)} must have one element, got {shape_text(shape)}", number
+        )
 
 
 def with_rank_at_least(ctx: ShapeContext, index: int, rank: int, number: int) -> Shape:

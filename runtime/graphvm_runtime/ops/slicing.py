@@ -45,6 +45,8 @@ def numpy_index(
     attrs: Attrs, begin: Sequence[int], end: Sequence[int], strides: Sequence[int]
 ) -> tuple[Any, ...]:
     """The same slice as an index of a NumPy array. Raises ShapeError for a stride of zero."""
+    if not len(begin) == len(end) == len(strides):
+        raise ShapeError("begin, end and strides must not differ in length (C1)")
     no_begin, no_end = attrs["begin_mask"], attrs["end_mask"]
     out: list[Any] = []
     for i, entry in enumerate(entries(attrs, len(begin))):

@@ -34,6 +34,8 @@ from graphvm_runtime.shapes import Shape, TensorType
 
 def check_versions(versions: VersionDef) -> None:
     """Raises GraphError where the file does not want to be read by us."""
+    if versions.producer < 0:
+        raise GraphError(f"the version of a graph must not be negative, got {versions.producer}")
     if versions.min_consumer > PRODUCER:
         raise GraphError(
             f"the graph asks for a reader of version {versions.min_consumer} or later; "

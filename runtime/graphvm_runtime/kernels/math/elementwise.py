@@ -232,25 +232,40 @@ def _pow(node: Node) -> Kernel:
 # ----------------------------------------------------------------- compositions of a few functions
 
 
-def _composed(op: str, make: Callable[[Any], Callable[..., Any]]) -> None:
-    """Registers a kernel that a function of the type's one makes."""
+def _composed(
+    op: str,
+    make: Callable[[Any], Callable[..., Any]],
+    low: Callable[[Any], Callable[..., Any]] | None = None,
+) -> None:
+    """Registers a kernel that a function of the type's one makes.
+
+    Each step of a 16-bit float is rounded, as TensorFlow does it on a CPU.
+
+    Args:
+        op: its name.
+        make: makes the function.
+        low: makes that of 16-bit floats, where TensorFlow orders their steps in another way.
+    """
 
     def maker(node: Node) -> Kernel:
         dtype = element_type(node)
-        low = is_low(dtype)
-        function = make(np.float32(1) if low else dtype.type(1))
-        if low:
-            return Kernel(widened(function, dtype))
-        return Kernel(function, out=True, inplace=True)
+        if low is not None and is_low(dtype):
+            return Kernel(low(dtype.type(1)))
+        return Kernel(make(dtype.type(1)), out=True, inplace=True)
 
     kernel(op)(maker)
 
 
-def _rsqrt(one: Any) -> Callable[..., Any]:
-    def call(x: Array, out: Array | None = None) -> Any:
-        return np.true_divide(one, np.sqrt(x, out=out), out=out)
+@kernel("Rsqrt")
+def _rsqrt(node: Node) -> Kernel:
+    dtype = element_type(node)
 
-    return call
+    def call(x: Array, out: Array | None = None) -> Any:
+        return np.true_divide(x.dtype.type(1), np.sqrt(x, out=out), out=out)
+
+    if is_low(dtype):  # rounded once
+        return Kernel(widened(call, dtype))
+    return Kernel(call, out=True, inplace=True)
 
 
 def sigmoid(one: Any) -> Callable[..., Any]:
@@ -265,6 +280,27 @@ def sigmoid(one: Any) -> Callable[..., Any]:
         return np.true_divide(one, out, out=out)
 
     return call
+
+
+def _low_sigmoid(one: Any) -> Callable[..., Any]:
+    def call(x: Array) -> Any:
+        exponential = np.exp(x)
+        return np.where(np.isinf(exponential), one, exponential / (one + exponential))
+
+    return call
+
+
+def _low_sigmoid_grad(one: Any) -> Callable[..., Any]:
+    return lambda y, dy: dy * (y * (one - y))
+
+
+def _low_sqrt_grad(one: Any) -> Callable[..., Any]:
+    half, zero = one / (one + one), one - one
+    return lambda y, dy: np.where(dy == zero, zero, dy * (half / y))
+
+
+def _low_reciprocal_grad(one: Any) -> Callable[..., Any]:
+    return lambda y, dy: y * y * -dy
 
 
 def _sigmoid_grad(one: Any) -> Callable[..., Any]:
@@ -327,12 +363,13 @@ def _filled(out: Array, value: Any) -> Array:
     return out
 
 
-for _name, _make in (
-    ("Rsqrt", _rsqrt), ("Sigmoid", sigmoid), ("SigmoidGrad", _sigmoid_grad),
-    ("TanhGrad", _tanh_grad), ("SqrtGrad", _sqrt_grad), ("RsqrtGrad", _rsqrt_grad),
-    ("SquaredDifference", _squared_difference), ("ReciprocalGrad", _reciprocal_grad),
-):  # fmt: skip
-    _composed(_name, _make)
+_composed("Sigmoid", sigmoid, _low_sigmoid)
+_composed("SigmoidGrad", _sigmoid_grad, _low_sigmoid_grad)
+_composed("TanhGrad", _tanh_grad)
+_composed("SqrtGrad", _sqrt_grad, _low_sqrt_grad)
+_composed("RsqrtGrad", _rsqrt_grad)
+_composed("SquaredDifference", _squared_difference)
+_composed("ReciprocalGrad", _reciprocal_grad, _low_reciprocal_grad)
 
 
 # ---------------------------------------------------------------------------------- choosing, casts

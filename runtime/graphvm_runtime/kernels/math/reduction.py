@@ -133,7 +133,6 @@ def _any(node: Node) -> Callable[..., Any]:
 def _cumulative(node: Node) -> Callable[..., Any]:
     exclusive, reverse = node.attrs["exclusive"], node.attrs["reverse"]
     dtype = element_type(node)
-    exact = SINGLE if is_low(dtype) else dtype
     is_sum = node.op.name == "Cumsum"
     accumulate = np.add.accumulate if is_sum else np.multiply.accumulate
     first = 0 if is_sum else 1
@@ -145,14 +144,14 @@ def _cumulative(node: Node) -> Callable[..., Any]:
         along = np.moveaxis(x, at, 0)
         if reverse:
             along = along[::-1]
-        out = np.empty(along.shape, exact)
+        out = np.empty(along.shape, dtype)
         if exclusive:
             out[:1] = first
-            accumulate(along[:-1], 0, exact, out[1:])
+            accumulate(along[:-1], 0, dtype, out[1:])
         else:
-            accumulate(along, 0, exact, out)
+            accumulate(along, 0, dtype, out)
         out = out[::-1] if reverse else out
-        return np.ascontiguousarray(np.moveaxis(out, 0, at)).astype(dtype, copy=False)
+        return np.ascontiguousarray(np.moveaxis(out, 0, at))
 
     return call
 
@@ -166,12 +165,19 @@ def _arg_extreme(node: Node) -> Callable[..., Any]:
     def call(x: Array, axis: Array) -> Any:
         if not x.ndim:
             raise InvalidArgumentError("a scalar has no axis to look along")
+        at: int = axis.item()
+        if not -x.ndim <= at < x.ndim:
+            raise InvalidArgumentError(f"axis {at} is outside the rank {x.ndim}")
+        if not x.shape[at]:
+            raise InvalidArgumentError(
+                f"the axis to look along must not be empty, got axis {at} of {list(x.shape)}"
+            )
         if is_low(x.dtype):
             x = x.astype(SINGLE)
         # NumPy finds the first NaN, TensorFlow passes over it; inf - inf is only a false alarm
         if dtype.is_floating and np.isnan(_sum_up(x, None)):
             x = np.where(np.isnan(x), x.dtype.type(-np.inf if is_max else np.inf), x)
-        return (x.argmax if is_max else x.argmin)(axis.item()).astype(to)
+        return (x.argmax if is_max else x.argmin)(at).astype(to)
 
     return call
 
@@ -180,7 +186,6 @@ def _arg_extreme(node: Node) -> Callable[..., Any]:
 def _add_n(node: Node) -> Kernel:
     if node.attrs["T"] is variant:
         return Kernel(lambda *lists: _added_lists(lists))
-    dtype = element_type(node)
 
     def call(*inputs: Array, out: Array | None = None) -> Any:
         first = inputs[0]
@@ -192,14 +197,12 @@ def _add_n(node: Node) -> Kernel:
                 )
         if len(inputs) == 1:
             return first.copy()
-        if is_low(dtype):
-            return _sum_up([x.astype(SINGLE) for x in inputs]).astype(dtype)
         total = np.add(first, inputs[1], out=out)
         for other in inputs[2:]:
             total = np.add(total, other, total) if total.ndim else np.add(total, other, out=out)
         return total
 
-    if len(node.inputs) == 1 or is_low(dtype):
+    if len(node.inputs) == 1:
         return Kernel(call)
     # of three inputs the last may not be written to before it is read
     return Kernel(call, out=True, inplace=len(node.inputs) == 2)
@@ -218,7 +221,6 @@ _FEW = 64  # elements that are added one by one sooner than they are sorted
 @kernel("UnsortedSegmentSum")
 def _unsorted_segment_sum(node: Node) -> Callable[..., Any]:
     dtype = element_type(node)
-    exact = SINGLE if is_low(dtype) else dtype
 
     def call(data: Array, ids: Array, num_segments: Array) -> Any:
         count = int(num_segments)
@@ -244,15 +246,15 @@ def _unsorted_segment_sum(node: Node) -> Callable[..., Any]:
         if (flat < 0).any():
             kept = flat >= 0
             flat, rows = flat[kept], rows[kept]
-        out = np.zeros((count, rows.shape[1]), exact)
-        if rows.size <= _FEW:
+        out = np.zeros((count, rows.shape[1]), dtype)
+        if rows.size <= _FEW or is_low(dtype):  # reduceat would add them up in float32
             np.add.at(out, flat, rows)
         else:
             order = flat.argsort(kind="stable")
             ordered = flat[order]
             starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-            out[ordered[starts]] = np.add.reduceat(rows[order].astype(exact), starts, 0, exact)
-        return out.reshape((count, *inner)).astype(dtype, copy=False)
+            out[ordered[starts]] = np.add.reduceat(rows[order], starts, 0, dtype)
+        return out.reshape((count, *inner))
 
     return call
 

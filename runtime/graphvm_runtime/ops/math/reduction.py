@@ -30,6 +30,7 @@ from graphvm_runtime.ops.shape_functions import (
     normalized,
     passed,
     product,
+    ranked,
     reduction,
     refused,
 )
@@ -74,6 +75,9 @@ for _name in ("All", "Any"):
            constraints=[AXES_IN_RANK])  # fmt: skip
 
 
+_ONE_AXIS = "C1: the axis is a scalar within the rank"
+
+
 def _arg_max(ctx: ShapeContext) -> Sequence[Shape]:
     shape, axis = ctx.shapes[0], ctx.scalar(1)
     if shape is None:
@@ -96,16 +100,16 @@ def _cumulative(ctx: ShapeContext) -> Sequence[Shape]:
 define("ArgMax", "input: T, dimension: Tidx -> output: output_type",
        {"T": types(*REALS, *QUANTIZED, bool_), "Tidx": types(int16, *INDICES, default=int32),
         "output_type": types(int16, uint16, int32, int64, default=int64)},
-       shape=_arg_max, constraints=[AXES_IN_RANK])  # fmt: skip
+       shape=ranked(_arg_max, dimension=0), constraints=[_ONE_AXIS])  # fmt: skip
 define("ArgMin", "input: T, dimension: Tidx -> output: output_type",
        {"T": types(*REALS, *QUANTIZED, bool_), "Tidx": INDEX,
         "output_type": types(*INDICES, default=int64)},
-       shape=_arg_max, constraints=[AXES_IN_RANK])  # fmt: skip
+       shape=ranked(_arg_max, dimension=0), constraints=[_ONE_AXIS])  # fmt: skip
 for _name in ("Cumprod", "Cumsum"):
     define(_name, "x: T, axis: Tidx -> out: T",
            {"exclusive": boolean(False), "reverse": boolean(False), "T": ALL_NUMBERS,
             "Tidx": INDEX},
-           shape=_cumulative, constraints=[AXES_IN_RANK])  # fmt: skip
+           shape=ranked(_cumulative, axis=0), constraints=[_ONE_AXIS])  # fmt: skip
 define("AddN", "inputs: N*T -> sum: T",
        {"N": integer(minimum=1), "T": types(*NUMBERS, *QUANTIZED, variant)}, shape=agreeing,
        value=lambda ctx: passed(ctx) if len(ctx.shapes) == 1 else None, commutative=True,
@@ -129,8 +133,8 @@ def _segments(ctx: ShapeContext) -> Sequence[Shape]:
 define("UnsortedSegmentSum",
        "data: T, segment_ids: Tindices, num_segments: Tnumsegments -> output: T",
        {"T": ALL_NUMBERS, "Tindices": types(int16, *INDICES), "Tnumsegments": INDEX},
-       shape=_segments,
-       constraints=["C1: the shape of the ids starts the shape of the data",
+       shape=ranked(_segments, num_segments=0),
+       constraints=["C1: num_segments is a scalar; the shape of the ids starts that of the data",
                     "C2: num_segments is not negative"])  # fmt: skip
 
 # ---------------------------------------------------------------------------------------- ranges
