@@ -20,13 +20,14 @@ from graphvm_runtime.ir.graphdef.functions import Instances
 from graphvm_runtime.ir.graphdef.node_reader import Reader
 from graphvm_runtime.ir.graphdef.read import check_versions, gradients_of, read_library
 from graphvm_runtime.ir.graphdef.write import write_function
+from graphvm_runtime.ir.names import as_text, named_node, parse_output
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 
 
 def import_graph_def(
     graph_def: GraphDef,
-    input_map: Mapping[str, Any] | None = None,
-    return_elements: Sequence[str] | None = None,
+    input_map: Mapping[str | bytes, Any] | None = None,
+    return_elements: Sequence[str | bytes] | None = None,
     name: str | None = None,
     op_dict: Any = None,
     producer_op_list: Any = None,
@@ -50,6 +51,7 @@ def import_graph_def(
         GraphError: it is malformed, or `input_map` or `return_elements` name nothing in it.
         ShapeError: shapes do not fit.
         NotFoundError: it has an op that is not known.
+        TypeError: `input_map` has a key that is no name.
 
     Source: `tf.import_graph_def`.
     """
@@ -59,8 +61,9 @@ def import_graph_def(
     graph = get_default_graph()
     try:
         with graph.name_scope("import" if name is None else name) as scope:
-            inputs = _inputs(graph, name, input_map or {})
-            return _imported(graph, message, scope, inputs, return_elements, producer_op_list)
+            inputs = _inputs(graph, name, _by_text(input_map or {}))
+            wanted = None if return_elements is None else [as_text(e) for e in return_elements]
+            return _imported(graph, message, scope, inputs, wanted, producer_op_list)
     except GraphvmError as error:
         error.located("", here())  # where the file does not tell a line
         raise
@@ -74,6 +77,13 @@ def _as_ours(message: Any) -> GraphDef:
     ours = GraphDef()  # TensorFlow's own message
     ours.ParseFromString(message.SerializeToString())
     return ours
+
+
+def _by_text(input_map: Mapping[Any, Any]) -> dict[str, Any]:
+    for key in input_map:
+        if not isinstance(key, (str, bytes)):
+            raise TypeError(f"input_map must have names as its keys, got {clipped(key)}")
+    return {as_text(key): value for key, value in input_map.items()}
 
 
 def _inputs(graph: Graph, name: str | None, input_map: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,25 +187,16 @@ def _mapped(graph: Graph, inputs: Mapping[str, Any]) -> Mapped:
                 value.op if isinstance(value, Tensor) else value
             ).name
         else:
-            ends[_output(key)] = graph.capture(value).endpoint
+            ends[parse_output(key)] = graph.capture(value).endpoint
     return Mapped(ends, after)
-
-
-def _output(text: str) -> tuple[str, int]:
-    name, colon, index = text.rpartition(":")
-    if not colon:
-        return text, 0
-    if not name or not index.isdecimal() or ":" in name:
-        raise GraphError(f"{text!r} is no name: write node, node:k or ^node")
-    return name, int(index)
 
 
 def _check_input_map(message: GraphDef, names: set[str], inputs: Mapping[str, Any]) -> None:
     """Raises GraphError where a key names nothing, and nothing in the file takes it either."""
-    missing = {k for k in inputs if (k[1:] if k.startswith("^") else _output(k)[0]) not in names}
+    missing = {k for k in inputs if named_node(k) not in names}
     if missing:
-        taken = {t if t.startswith("^") else _output(t) for n in message.node for t in n.input}
-        missing = {k for k in missing if (k if k.startswith("^") else _output(k)) not in taken}
+        taken = {t if t.startswith("^") else parse_output(t) for n in message.node for t in n.input}
+        missing = {k for k in missing if (k if k.startswith("^") else parse_output(k)) not in taken}
     if missing:
         raise GraphError(
             f"input_map names what the graph does not have: {', '.join(sorted(missing))}"
@@ -227,7 +228,7 @@ def _renaming(graph: Graph, names: set[str], scope: str) -> Callable[[str], str]
 
 
 def _check_element(reader: Reader, mapped: Mapped, text: str) -> None:
-    name, index = _output(text)
+    name, index = parse_output(text)
     node = reader.made.get(name)
     is_tensor = ":" in text
     if is_tensor and (name, index) in mapped.ends:
@@ -237,7 +238,7 @@ def _check_element(reader: Reader, mapped: Mapped, text: str) -> None:
 
 
 def _element(graph: Graph, reader: Reader, mapped: Mapped, text: str) -> Tensor | Operation:
-    name, index = _output(text)
+    name, index = parse_output(text)
     if ":" not in text:
         return graph.operation_of(reader.made[name])
     end = mapped.ends.get((name, index))
