@@ -279,6 +279,10 @@ class FuncGraph(Graph):
             MappingProxyType(dict(attrs or {})),
         )
         self.functions.add(function)
+        waits = {wait.name for wait in self._waits.values()}
+        dropped = tuple(n for n in table.nodes if n.name in self._left_out - waits)
+        if dropped:
+            self.functions.dropped[function.name] = dropped
         if self.control_captures:
             names = tuple(op.name for op in self.control_captures if op.graph is self.outer)
             self.functions.waits[function.name] = names

@@ -237,18 +237,24 @@ class NodeBuilder:
                 device = as_device(entry(Operation(self._graph, draft).looked_at()))
         return device
 
-    def placing(self) -> Callable[[Node], Node] | None:
-        """What gives ready-made nodes the devices and control inputs of the blocks around."""
+    def place(self, nodes: Iterable[Node]) -> None:
+        """Gives nodes of the table devices and control inputs; see `Graph.place`."""
         scopes = self._scopes.current
-        if not scopes.devices and not scopes.controls:
-            return None
-
-        def place(node: Node) -> Node:
-            names = scopes.control_names({e.node for e in node.inputs})
-            after = [n for n in [*node.after, *names] if n != node.name]
-            return node.changed(device=self._device_of(node, scopes), after=after)
-
-        return place
+        is_placed = bool(scopes.devices or scopes.controls)
+        groups: list[tuple[Node, str]] = []
+        for node in nodes:
+            group = _group_of(node)
+            if group:
+                groups.append((node, group))
+            elif is_placed:
+                names = scopes.control_names({e.node for e in node.inputs})
+                after = [n for n in [*node.after, *names] if n != node.name]
+                device = self._device_of(node, scopes)
+                self._table.replace(node.changed(device=device, after=after))
+        for node, group in groups:
+            device = self._table[group].device
+            if device != node.device:
+                self._table.replace(node.changed(device=device))
 
     def append(self, nodes: Iterable[Node]) -> None:
         """Takes ready-made nodes; see `Graph.append`."""
@@ -273,6 +279,29 @@ class NodeBuilder:
 def element_types(inputs: Iterable[Any]) -> list[list[DType]]:
     """Element types, one list for each declared input."""
     return [[i.type.dtype] if isinstance(i, Tensor) else [t.type.dtype for t in i] for i in inputs]
+
+
+def _group_of(node: Node) -> str:
+    """The name of the other node that it is colocated with; empty where there is none."""
+    groups: Sequence[bytes] = node.attrs.get("_class", ())
+    for text in groups:
+        name = text.removeprefix(b"loc:@").decode(errors="surrogateescape")
+        if text.startswith(b"loc:@") and name != node.name:
+            return name
+    return ""
+
+
+def check_groups(nodes: Sequence[Node], known: Callable[[str], bool]) -> None:
+    """Raises GraphError where a node is colocated with one that is not among them nor known."""
+    names = {n.name for n in nodes}
+    for node in nodes:
+        group = _group_of(node) if "_class" in node.attrs else ""
+        if group and group not in names and not known(group):
+            raise GraphError(
+                f"{node.name!r} is colocated with {group!r}, which does not exist",
+                node=node.signature(),
+                made=source_text(node.source),
+            )
 
 
 def _locate(

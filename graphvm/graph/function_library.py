@@ -7,7 +7,7 @@ from typing import Any
 
 from graphvm.graph.scope_stack import UniqueNames
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.graph import Function
+from graphvm_runtime.ir.graph import Function, Node
 
 
 class FunctionLibrary:
@@ -34,6 +34,8 @@ class FunctionLibrary:
         self.gradients: dict[str, Any] = {}
         # names of operations around that a function's body waits for, by name of the function
         self.waits: dict[str, tuple[str, ...]] = {}
+        # nodes that were built in a function's body and that nothing needs, by name of the function
+        self.dropped: dict[str, tuple[Node, ...]] = {}
         self._lock = threading.Lock()
 
     def next_seed(self) -> int:

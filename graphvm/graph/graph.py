@@ -9,7 +9,7 @@ the functions, `collections` the collections.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -210,9 +210,13 @@ class Graph(CollectionStore):
         """
         self._builder.append(nodes)
 
-    def placing(self) -> Callable[[Node], Node] | None:
-        """What gives ready-made nodes the devices and control inputs of the blocks around."""
-        return self._builder.placing()
+    def place(self, nodes: Iterable[Node]) -> None:
+        """Gives nodes that were appended what the blocks around ask for.
+
+        Devices, by functions that may look at their inputs, and control inputs. A colocated node
+        gets the device of the node that it is colocated with.
+        """
+        self._builder.place(nodes)
 
     def refine(self, tensor: Tensor, shape: shapes.Shape) -> None:
         """Gives a tensor a more precise static shape, for all that is made from now on."""

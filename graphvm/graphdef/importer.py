@@ -9,6 +9,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from graphvm.graph.builder import check_groups
 from graphvm.graph.conversion import convert_to_tensor
 from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm.graph.source import here
@@ -51,7 +52,7 @@ def import_graph_def(
         GraphError: it is malformed, or `input_map` or `return_elements` name nothing in it.
         ShapeError: shapes do not fit.
         NotFoundError: it has an op that is not known.
-        TypeError: `input_map` has a key that is no name.
+        TypeError: a name is neither text nor bytes.
 
     Source: `tf.import_graph_def`.
     """
@@ -61,7 +62,8 @@ def import_graph_def(
     graph = get_default_graph()
     try:
         with graph.name_scope("import" if name is None else name) as scope:
-            inputs = _inputs(graph, name, _by_text(input_map or {}))
+            given = {as_text(k): v for k, v in (input_map or {}).items()}
+            inputs = _inputs(graph, name, given)
             wanted = None if return_elements is None else [as_text(e) for e in return_elements]
             return _imported(graph, message, scope, inputs, wanted, producer_op_list)
     except GraphvmError as error:
@@ -77,13 +79,6 @@ def _as_ours(message: Any) -> GraphDef:
     ours = GraphDef()  # TensorFlow's own message
     ours.ParseFromString(message.SerializeToString())
     return ours
-
-
-def _by_text(input_map: Mapping[Any, Any]) -> dict[str, Any]:
-    for key in input_map:
-        if not isinstance(key, (str, bytes)):
-            raise TypeError(f"input_map must have names as its keys, got {clipped(key)}")
-    return {as_text(key): value for key, value in input_map.items()}
 
 
 def _inputs(graph: Graph, name: str | None, input_map: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,7 +124,6 @@ def _imported(
             rename=_renaming(graph, names, scope),
             mapped=mapped,
             outside=graph.node,
-            place=graph.placing(),
             producer_ops=ops,
             producer=message.versions.producer or message.version,
         )
@@ -140,11 +134,13 @@ def _imported(
                 raise GraphError(f"input_map names {name}:{index}, which does not exist")
         for text in return_elements or ():
             _check_element(reader, mapped, text)
+        check_groups(nodes, graph.__contains__)
         library = read_library(instances, sources, ops)
         new = [f for n, f in library.items() if not _is_there(graph.library.get(n), f)]
         for function in new:
             graph.functions.add(function)
         graph.append(nodes)
+        graph.place(nodes)
         graph.merge_versions(message.versions.producer or message.version,
                              message.versions.min_consumer)  # fmt: skip
     if return_elements is None:

@@ -246,3 +246,56 @@ def test_the_garbage_collector_works_on_after_an_import(file: tf.GraphDef) -> No
     with pytest.raises(NotFoundError):
         imported(file)
     assert gc.isenabled()
+
+
+def two_nodes() -> Any:
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.float32, [], name="A")
+        b = tf.multiply(a, a, name="B")
+        with graph.colocate_with(a):
+            tf.negative(b, name="C")
+    return graph.as_graph_def()
+
+
+def test_names_may_be_bytes() -> None:
+    with tf.Graph().as_default():
+        x = tf.constant(3.0, name="x")
+        found: Any = tf.import_graph_def(
+            two_nodes(), input_map={b"A:0": x}, return_elements=[b"B", b"C:0"], name=""
+        )
+        b, c = found
+        assert [t.name for t in b.inputs] == ["x:0", "x:0"]
+        with tf.Session() as session:
+            assert session.run(c) == -9.0
+
+
+@pytest.mark.parametrize("prefix", ["", "p", None])
+def test_what_is_imported_again_gets_names_and_edges_of_its_own(prefix: str | None) -> None:
+    """TensorFlow makes names unique node by node without a prefix, and the prefix with one."""
+    with tf.Graph().as_default() as graph:
+        for _ in range(3):
+            tf.import_graph_def(two_nodes(), name=prefix)
+        wanted = {"": ["A", "A_1", "A_2"], "p": ["p/A", "p_1/A", "p_2/A"]}
+        firsts = wanted.get(prefix or "", []) if prefix is not None else [
+            "import/A", "import_1/A", "import_2/A"
+        ]  # fmt: skip
+        products = [op for op in graph.get_operations() if op.type == "Mul"]
+        assert [op.inputs[0].op.name for op in products] == firsts
+
+
+def test_device_functions_see_the_inputs_of_what_is_imported() -> None:
+    """Values of TensorFlow 2.21: what is colocated goes where the other node is."""
+    with tf.Graph().as_default() as graph:
+        with tf.device(lambda op: f"/cpu:{len(op.inputs)}"):
+            tf.import_graph_def(two_nodes(), name="")
+        devices = {op.name: op.device for op in graph.get_operations()}
+    assert devices == {"A": "/device:CPU:0", "B": "/device:CPU:2", "C": "/device:CPU:0"}
+
+
+def test_a_node_colocated_with_none_is_refused() -> None:
+    message = two_nodes()
+    message.node[1].attr["_class"].list.s.append(b"loc:@gone")
+    with tf.Graph().as_default() as graph:
+        with pytest.raises(ValueError, match=r"'import/B' is colocated with 'import/gone'"):
+            tf.import_graph_def(message)
+        assert graph.get_operations() == []

@@ -27,6 +27,8 @@ from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 
 # names of the nodes outside that a function's body waits for, by the name of the function
 Waits = Mapping[str, Sequence[str]]
+# nodes that were built in a function's body and left out of it, by the name of the function
+Dropped = Mapping[str, Sequence[Node]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +56,27 @@ class Finding:
         return "\n".join([*lines, f"  do    {self.do}"])
 
 
-def lint(graph: Graph, waits: Waits = MappingProxyType({})) -> list[Finding]:
+def lint(
+    graph: Graph, waits: Waits = MappingProxyType({}), dropped: Dropped = MappingProxyType({})
+) -> list[Finding]:
     """The findings in a graph and in all bodies that it can reach.
 
     Args:
         graph: any graph; TensorFlow 1's primitives are looked at in their functional form.
         waits: see `Waits`; a graph in a file does not say it.
+        dropped: see `Dropped`; a graph in a file does not say it.
     """
     if any(n.op.name in PRIMITIVES for n in graph.all_nodes()):
         graph = raise_(graph)
-    return list(_Linter(graph, waits).found())
+    return list(_Linter(graph, waits, dropped).found())
 
 
 class _Linter:
-    def __init__(self, graph: Graph, waits: Waits) -> None:
+    def __init__(self, graph: Graph, waits: Waits, dropped: Dropped) -> None:
         self.graph = graph
         self.library = graph.library
         self.waits = waits
+        self.dropped = dropped
         self.has_effect = Traces(graph.library).left_by
 
     def found(self) -> Iterator[Finding]:
@@ -99,7 +105,7 @@ class _Linter:
         nodes = function.body.by_name
         roots = [*(e.node for e in function.results), *function.control]
         runs = {n.name for n in reachable(nodes, roots)}
-        for node in function.body.nodes:
+        for node in (*function.body.nodes, *self.dropped.get(function.name, ())):
             if node.name not in runs and self.has_effect(node):
                 yield Finding(
                     "never-runs",

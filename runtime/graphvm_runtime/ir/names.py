@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from typing import Any
 
-from graphvm_runtime.errors import GraphError
+from graphvm_runtime.errors import GraphError, clipped
 
 # The rule for a whole name, and for the part of one that stands behind a scope. Bound methods:
 # every node that is made asks once.
@@ -20,9 +21,17 @@ legal_in_scope = re.compile(r"[A-Za-z0-9_.\\/>-]*").fullmatch
 _number = re.compile(r"[0-9]{1,18}").fullmatch
 
 
-def as_text(name: str | bytes) -> str:
-    """A name as text; bytes that are no UTF-8 keep their place, and name nothing."""
-    return name.decode(errors="surrogateescape") if isinstance(name, bytes) else name
+def as_text(name: Any) -> str:
+    """A name given as text or bytes; bytes that are no UTF-8 keep their place, and name nothing.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if isinstance(name, str):
+        return name
+    if not isinstance(name, bytes):
+        raise TypeError(f"a name must be text or bytes, got {clipped(name)}")
+    return name.decode(errors="surrogateescape")
 
 
 def split_output(text: str) -> tuple[str, int | None]:

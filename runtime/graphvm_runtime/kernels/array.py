@@ -11,7 +11,6 @@ import numpy as np
 from graphvm_runtime.dtypes import Array, string
 from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Node, source_text
-from graphvm_runtime.ir.graphdef.attrs import TruncatedTensor
 from graphvm_runtime.kernels.precision import as_strings, unsigned_like
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
 from graphvm_runtime.ops.array import open_dimension
@@ -37,10 +36,8 @@ def _listed(value: Array) -> list[int]:
 @kernel("Const")
 def _const(node: Node) -> Kernel:
     value = node.attrs["value"]
-    if isinstance(value, TruncatedTensor):
-        return Kernel(_written_out(node, value), borrowed=True)
-    if not isinstance(value, np.ndarray):
-        return Kernel(_raising(node, value.error))  # the reader could make no tensor of it
+    if not isinstance(value, np.ndarray):  # a tensor of a file, not read yet
+        return Kernel(_written_out(node, value.decode), borrowed=True)
     if value.dtype != node.attrs["dtype"].numpy:
         return Kernel(_raising(node, InvalidArgumentError(
             f"the value is of {value.dtype}, the attribute says {node.attrs['dtype'].name}"
@@ -48,13 +45,13 @@ def _const(node: Node) -> Kernel:
     return Kernel(lambda: value, borrowed=True)
 
 
-def _written_out(node: Node, tensor: TruncatedTensor) -> Callable[[], Any]:
+def _written_out(node: Node, decode: Callable[[], Array]) -> Callable[[], Any]:
     known: list[Any] = []
 
     def call() -> Any:
         if not known:
             try:
-                known.append(tensor.decode())
+                known.append(decode())
             except GraphvmError as error:
                 _raising(node, error)()
         return known[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -58,6 +59,10 @@ class UnreadableTensor:
         """The shape that the message claims, None where that is no whole shape."""
         shape = shape_of_proto(self.proto.tensor_shape)
         return None if shape is None or None in shape else shape
+
+    def decode(self) -> Array:
+        """The whole array. Raises the error that says why there is none."""
+        raise copy(self.error)  # several nodes may have the tensor
 
     def __repr__(self) -> str:
         return f"<unreadable tensor: {self.error.what}>"

@@ -67,7 +67,6 @@ class Reader:
         rename: final name of a node of the file.
         mapped: what stands for nodes that are not taken from the file.
         outside: nodes that are there already, by final name.
-        place: device of a node from the one that the file asks for.
         function: name of the function whose body it is; empty for a graph.
         bindings: what placeholders stand for.
         producer_ops: see `read_graph`.
@@ -87,7 +86,6 @@ class Reader:
         rename: Callable[[str], str] | None = None,
         mapped: Mapped = NOTHING_MAPPED,
         outside: Callable[[str], Node] | None = None,
-        place: Callable[[Node], Node] | None = None,
         function: str = "",
         bindings: Bindings | None = None,
         producer_ops: Mapping[str, OpDefProto] | None = None,
@@ -100,7 +98,6 @@ class Reader:
         self._rename = rename
         self._mapped = mapped
         self._outside = outside
-        self._place = place
         self._function = function
         self._bindings = bindings
         self._producer_ops = producer_ops
@@ -225,8 +222,6 @@ class Reader:
         final = name if self._rename is None else self._rename(name)
         device = ANY if not d.device else _device(name, d.device)
         node: Node = _new(Node, (final, op, inputs, controls, attrs, outputs, device, source))
-        if self._place is not None:
-            node = self._place(node)
         self._final[final] = node
         self.made[name] = node
         return node
