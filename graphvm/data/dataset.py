@@ -13,7 +13,7 @@ from graphvm.data.numbers import fillers, first_axis, number
 from graphvm.data.structure import AsVariant, Structure, flatten, pack, tensors_of
 from graphvm.graph.conversion import TensorLike, apply, convert_to_tensor, output
 from graphvm.graph.graph import Tensor, get_default_graph
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import TensorShape
 from graphvm.ops.random import get_seed
 from graphvm_runtime import dtypes
@@ -111,7 +111,7 @@ class Dataset(AsVariant):
             parts = tensors_of(tensors)
         for part in parts:
             if part.shape.rank == 0:
-                raise ShapeError("a scalar has no slices", made=here())
+                raise ShapeError("a scalar has no slices", made=user_line())
         structure = Structure.of(tensors, parts).with_shapes(
             lambda s: TensorShape(None) if s.rank is None else TensorShape(s.as_list()[1:])
         )
@@ -243,7 +243,7 @@ class Dataset(AsVariant):
             or found[0].shape.rank not in (0, None)
         ):
             raise GraphError(
-                f"a predicate gives one bool, not {clipped(traced.result)}", made=here()
+                f"a predicate gives one bool, not {clipped(traced.result)}", made=user_line()
             )
         return self._calling("FilterDataset", traced, "predicate", self.structure, name)
 
@@ -458,7 +458,8 @@ class Dataset(AsVariant):
         mine, other = self.structure, dataset.structure
         if mine.dtypes != other.dtypes:
             raise DTypeError(
-                f"elements of {mine.types} and of {other.types} are no one dataset", made=here()
+                f"elements of {mine.types} and of {other.types} are no one dataset",
+                made=user_line(),
             )
         common = [
             a.most_specific_compatible_shape(b)
@@ -533,7 +534,7 @@ class Dataset(AsVariant):
             given = Structure.given(mine.types, padded_shapes)
             shapes = list(given.flat_shapes)
         if any(s.rank is None for s in shapes):
-            raise GraphError("a component of unknown rank cannot be filled up", made=here())
+            raise GraphError("a component of unknown rank cannot be filled up", made=user_line())
         sizes = [
             convert_to_tensor(
                 np.array([-1 if d is None else d for d in s.as_list()], np.int64),

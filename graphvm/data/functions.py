@@ -8,7 +8,7 @@ from typing import Any
 from graphvm.data.structure import AsVariant, Structure, flatten
 from graphvm.functions.function import FuncGraph, copied
 from graphvm.graph.graph import Operation, Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.ops.control_flow.bodies import result_of
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ops.registry import FuncRef
@@ -51,7 +51,7 @@ class Traced:
             is_dataset = isinstance(given, AsVariant)
             leaves = [given.as_variant()] if is_dataset else flatten(self.result)
             if any(leaf is None for leaf in leaves):
-                raise GraphError("the function of a dataset gives None", made=here())
+                raise GraphError("the function of a dataset gives None", made=user_line())
             self.tensors: list[Tensor] = [result_of(graph, leaf) for leaf in leaves]
         self.ref = FuncRef(graph.finish(self.tensors).name)
         self.captured = [outer for outer, _ in graph.captures]

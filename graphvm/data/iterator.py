@@ -7,7 +7,7 @@ from typing import Any
 from graphvm.data.structure import AsVariant, Structure
 from graphvm.graph.conversion import apply, output
 from graphvm.graph.graph import Operation, Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm_runtime.errors import DTypeError, GraphError
 
 __all__ = ["Iterator"]
@@ -96,7 +96,7 @@ class Iterator:
         if self._initializer is None:
             raise GraphError(
                 "this iterator has no initializer of its own",
-                made=here(),
+                made=user_line(),
                 do="use make_initializable_iterator, or make_initializer",
             )
         return self._initializer
@@ -120,12 +120,13 @@ class Iterator:
         if mine.dtypes != other.dtypes:
             raise DTypeError(
                 f"the iterator has elements of {mine.types}, the dataset of {other.types}",
-                made=here(),
+                made=user_line(),
             )
         for a, b in zip(mine.flat_shapes, other.flat_shapes, strict=True):
             if not _covers(a, b):
                 raise DTypeError(
-                    f"the iterator has elements of the shape {a}, the dataset of {b}", made=here()
+                    f"the iterator has elements of the shape {a}, the dataset of {b}",
+                    made=user_line(),
                 )
         inputs = (dataset.as_variant(), self._resource)
         return apply("MakeIterator", inputs, None, name or "make_initializer")

@@ -10,7 +10,7 @@ import numpy as np
 from graphvm.data.structure import flatten
 from graphvm.graph.conversion import TensorLike, convert_to_tensor, output
 from graphvm.graph.graph import Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import GraphError
@@ -42,7 +42,9 @@ def fillers(given: Any, types: Sequence[DType]) -> list[Tensor]:
     """
     values = [given] * len(types) if not isinstance(given, tuple | Mapping) else flatten(given)
     if len(values) != len(types):
-        raise GraphError(f"{len(values)} values to fill up {len(types)} components", made=here())
+        raise GraphError(
+            f"{len(values)} values to fill up {len(types)} components", made=user_line()
+        )
     out = []
     for place, (value, dtype) in enumerate(zip(values, types, strict=True)):
         if value is None:

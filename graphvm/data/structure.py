@@ -11,7 +11,7 @@ from typing import Any
 
 from graphvm.graph.conversion import convert_to_tensor
 from graphvm.graph.graph import Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import TensorShape, as_shape
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError, clipped
@@ -63,7 +63,7 @@ class Structure:
         if len(self.dtypes) != len(self.flat_shapes):
             raise GraphError(
                 f"{len(self.flat_shapes)} shapes for {len(self.dtypes)} types: {clipped(shapes)}",
-                made=here(),
+                made=user_line(),
             )
 
     @classmethod
@@ -115,7 +115,7 @@ def _shapes_like(types: Any, shapes: Any) -> list[Any]:
         return [shapes]
     keys = sorted(types) if isinstance(types, Mapping) else range(len(types))
     if not isinstance(shapes, Mapping | list | tuple) or len(shapes) != len(types):
-        raise GraphError(f"{clipped(shapes)} are no shapes for {clipped(types)}", made=here())
+        raise GraphError(f"{clipped(shapes)} are no shapes for {clipped(types)}", made=user_line())
     pairs = [(types[k], shapes[k]) for k in keys]
     return [leaf for t, s in pairs for leaf in _shapes_like(t, s)]
 

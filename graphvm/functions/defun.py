@@ -14,12 +14,12 @@ from typing import Any
 from graphvm.functions.function import FuncGraph, copied
 from graphvm.graph.conversion import convert_to_tensor, op_scope
 from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.rules.registry import Registered
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.calls import call_op
-from graphvm_runtime.ir.effects import Traces
+from graphvm_runtime.ir.effects import SideEffects
 from graphvm_runtime.ir.graph import GRADIENT, Function
 from graphvm_runtime.ops.registry import AttrValue, FuncRef, OpDef, lookup
 
@@ -84,7 +84,7 @@ class Defun:
         if count and (count < len(names) or (count > len(names) and not many)):
             raise GraphError(
                 f"{func.__name__} takes {len(names)} arguments, Defun names {count} types",
-                made=here(),
+                made=user_line(),
             )
         if count or not (names or many):
             return DefinedFunction(func, self._types, names, **self._options)
@@ -176,7 +176,7 @@ class DefinedFunction:
     def stateful_ops(self) -> list[tuple[str, str]]:
         """Name and type of each op with side effects in the body."""
         nodes = self._built().function.body.nodes
-        left_by = Traces(get_default_graph().library).left_by
+        left_by = SideEffects(get_default_graph().library).left_by
         return [(n.name, n.op.name) for n in nodes if left_by(n)]
 
     @property
@@ -248,7 +248,7 @@ class DefinedFunction:
         if found is None:
             raise GraphError(
                 f"{self.__name__} calls itself while its body is built",
-                made=here(),
+                made=user_line(),
                 do=f"give it a func_name and call Declare({self._label()!r}, inputs, outputs)",
             )
         return found
@@ -270,7 +270,7 @@ class DefinedFunction:
                 given = ()
             values = given if isinstance(given, list | tuple) else (given,)
             results = [graph.capture(convert_to_tensor(v)) for v in values]
-        left_by = Traces(graph.library).left_by
+        left_by = SideEffects(graph.library).left_by
         control = [graph.operation_named(n.name) for n in graph.nodes_since(0) if left_by(n)]
         graph.keep_only(results, control)
         names = self._out_names
@@ -364,7 +364,7 @@ def _add_call(
     label = options.pop("name", None)
     name, takes = signature.name, signature.takes
     if len(args) != len(takes):
-        raise GraphError(f"{name} takes {len(takes)} arguments, got {len(args)}", made=here())
+        raise GraphError(f"{name} takes {len(takes)} arguments, got {len(args)}", made=user_line())
     with op_scope(label or name, args) as scope:
         tensors = [convert_to_tensor(a, t) for a, t in zip(args, takes, strict=True)]
         full = {**_attrs(options), **attrs, "f": FuncRef(name), "Tout": signature.gives}
@@ -416,7 +416,7 @@ def _parameters(func: Callable[..., Any]) -> tuple[list[str], bool]:
             raise GraphError(
                 f"{getattr(func, '__name__', func)} has a default or keywords: a function of the "
                 "graph takes tensors alone",
-                made=here(),
+                made=user_line(),
             )
         else:
             names.append(parameter.name)

@@ -47,7 +47,9 @@ class FuncGraph(Graph):
         self._left_out: set[str] = set()  # nodes that the finished function does without
         self._args: list[Tensor] = []
         self._captured: dict[Tensor, Tensor] = {}
-        self._behind: dict[str, Tensor] = {}  # name of a capture -> tensor of the graph around
+        self._captured_tensors: dict[
+            str, Tensor
+        ] = {}  # name of a capture -> tensor of the graph around
         self._outermost = around.outermost
         self._collections = self._outermost._collections
         self.functions = self._outermost.functions
@@ -132,7 +134,7 @@ class FuncGraph(Graph):
         found = self._captured.get(tensor)
         if found is None:
             assert self.outer is not None
-            near = self._near(tensor)
+            near = self._in_outer_graph(tensor)
             found = self._captured.get(near)
             if found is None:
                 label = name or tensor.op.name.rpartition("/")[2]
@@ -144,11 +146,11 @@ class FuncGraph(Graph):
                 found = self._arg(near.type, label.lstrip("_") or "capture", handle)
                 self.captures.append((near, found))
                 self._captured[near] = found
-                self._behind[found.op.name] = near
+                self._captured_tensors[found.op.name] = near
             self._captured[tensor] = found
         return found
 
-    def _near(self, tensor: Tensor) -> Tensor:
+    def _in_outer_graph(self, tensor: Tensor) -> Tensor:
         """The tensor, or what stands for it in the graph next around."""
         outer = self.outer
         if tensor.graph is outer:
@@ -159,7 +161,7 @@ class FuncGraph(Graph):
 
     def _captured_from(self, end: Endpoint) -> tuple[Resolution, Endpoint] | None:
         """Where to look for the value of a capture: shapes may depend on it."""
-        near = self._behind.get(end.node)
+        near = self._captured_tensors.get(end.node)
         return None if near is None else (near.graph.resolution, near.endpoint)
 
     def control_input(self, item: Any) -> Operation | None:
@@ -280,9 +282,9 @@ class FuncGraph(Graph):
         )
         self.functions.add(function)
         waits = {wait.name for wait in self._waits.values()}
-        dropped = tuple(n for n in table.nodes if n.name in self._left_out - waits)
-        if dropped:
-            self.functions.dropped[function.name] = dropped
+        dead_nodes = tuple(n for n in table.nodes if n.name in self._left_out - waits)
+        if dead_nodes:
+            self.functions.dead_nodes[function.name] = dead_nodes
         if self.control_captures:
             names = tuple(op.name for op in self.control_captures if op.graph is self.outer)
             self.functions.waits[function.name] = names

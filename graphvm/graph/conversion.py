@@ -15,8 +15,8 @@ import numpy as np
 
 from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm.graph.literals import ARRAYS, SEQUENCES, array_of, length_of, preferred_array
-from graphvm.graph.node_table import foreign
-from graphvm.graph.source import here
+from graphvm.graph.node_table import wrong_graph_error
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import Dimension, TensorShape
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType, as_dtype
@@ -108,7 +108,7 @@ def _converted(
         if dtype is not None and value.dtype.base is not dtype:
             raise DTypeError(
                 f"a tensor of {dtype.name} is wanted, {value.name} has {value.dtype.base.name}",
-                made=here(),
+                made=user_line(),
                 do="convert it with cast",
             )
         return value
@@ -226,7 +226,7 @@ def graph_of(values: Sequence[Any]) -> Graph:
                     return default
                 outer = getattr(outer, "outer", None)
             if graph.building_function and graph.finalized:
-                raise foreign(value)
+                raise wrong_graph_error(value)
             return graph
     return default
 
@@ -435,7 +435,7 @@ def _shape_to_tensor(
     if not value.is_fully_defined():
         raise ShapeError(
             f"shape {value} is not known whole, so it is no tensor",
-            made=here(),
+            made=user_line(),
             do="use shape(x), which is known when it runs",
         )
     dims = [int(d) for d in value]

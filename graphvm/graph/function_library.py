@@ -35,7 +35,7 @@ class FunctionLibrary:
         # names of operations around that a function's body waits for, by name of the function
         self.waits: dict[str, tuple[str, ...]] = {}
         # nodes that were built in a function's body and that nothing needs, by name of the function
-        self.dropped: dict[str, tuple[Node, ...]] = {}
+        self.dead_nodes: dict[str, tuple[Node, ...]] = {}
         self._lock = threading.Lock()
 
     def next_seed(self) -> int:

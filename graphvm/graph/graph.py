@@ -17,7 +17,7 @@ from graphvm.graph.builder import NodeBuilder, element_types
 from graphvm.graph.collections import CollectionStore
 from graphvm.graph.default_stack import DefaultStack
 from graphvm.graph.function_library import FunctionLibrary
-from graphvm.graph.node_table import NodeTable, foreign
+from graphvm.graph.node_table import NodeTable, wrong_graph_error
 from graphvm.graph.scope_stack import ScopeStack, device_entry
 from graphvm.graph.source import user_source
 from graphvm.graph.tensor import Operation, Tensor
@@ -238,7 +238,7 @@ class Graph(CollectionStore):
         if not isinstance(tensor, Tensor):
             raise TypeError(f"an input of an operation must be a tensor, not {clipped(tensor)}")
         if tensor.graph is not self:
-            raise foreign(tensor)
+            raise wrong_graph_error(tensor)
         return tensor
 
     def control_input(self, item: Any) -> Operation | None:

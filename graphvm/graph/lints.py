@@ -25,4 +25,4 @@ def lint(graph: Graph | None = None) -> list[Finding]:
         needs). Printed, each names the node, the line that made it, and what to do.
     """
     found = graph or get_default_graph()
-    return _lint(found.ir(), found.functions.waits, found.functions.dropped)
+    return _lint(found.ir(), found.functions.waits, found.functions.dead_nodes)

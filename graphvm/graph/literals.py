@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import Dimension
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType
@@ -41,19 +41,19 @@ def array_of(value: Any, dtype: DType | None = None) -> Array:
     if found is not None:
         return found
     if value is None:
-        raise GraphError("None is no value of a tensor", made=here())
+        raise GraphError("None is no value of a tensor", made=user_line())
     if isinstance(value, ARRAYS):
         return _from_numpy(np.asarray(value), dtype)
     if type(value) not in SEQUENCES and isinstance(value, (Mapping, set, DType)):
         raise _no_tensor(value)
     if dtype is not None and not dtype.is_numpy_compatible and dtype is not dtypes.string:
-        raise DTypeError(f"no Python value is a tensor of {dtype.name}", made=here())
+        raise DTypeError(f"no Python value is a tensor of {dtype.name}", made=user_line())
     try:
         # NumPy's own string types would cut trailing zero bytes off
         given = np.array(value, object) if is_text(value) else np.array(value)
     except ValueError as error:
         raise ShapeError(
-            f"lists of different lengths are no tensor: {clipped(value)}", made=here()
+            f"lists of different lengths are no tensor: {clipped(value)}", made=user_line()
         ) from error
     except OverflowError as error:
         raise _no_tensor(value) from error
@@ -132,7 +132,7 @@ def _from_numpy(given: Array, dtype: DType | None) -> Array:
         return _strings(given, dtype, given)
     kind = dtype or dtypes.from_numpy(given.dtype)
     if not kind.is_numpy_compatible:
-        raise DTypeError(f"an array of {given.dtype} is no tensor of {kind.name}", made=here())
+        raise DTypeError(f"an array of {given.dtype} is no tensor of {kind.name}", made=user_line())
     return _cast(given, kind)
 
 
@@ -154,7 +154,7 @@ def utf8(text: str) -> bytes:
     except UnicodeEncodeError as error:
         raise GraphError(
             f"{clipped(text)} has half a surrogate pair, so it has no form in UTF-8",
-            made=here(),
+            made=user_line(),
             do="give bytes, as text.encode('utf-8', 'surrogatepass') makes them",
         ) from error
 
@@ -165,7 +165,7 @@ def length_of(value: Any) -> Any:
         if value.value is None:
             raise ShapeError(
                 "a dimension that is not known is no tensor",
-                made=here(),
+                made=user_line(),
                 do="use shape(x), which is known when it runs",
             )
         return value.value
@@ -180,7 +180,7 @@ def _natural(given: Array) -> Array:
         narrow = given.astype(np.int32)
         return narrow if (narrow == given).all() else given
     if given.dtype == np.uint64:
-        raise DTypeError(f"integers beyond int64 need a dtype: {clipped(given)}", made=here())
+        raise DTypeError(f"integers beyond int64 need a dtype: {clipped(given)}", made=user_line())
     return given
 
 
@@ -200,10 +200,10 @@ def is_text(value: Any) -> bool:
 def _not_of(value: Any, dtype: DType) -> DTypeError:
     return DTypeError(
         f"{clipped(value)} cannot be of type {dtype.name}",
-        made=here(),
+        made=user_line(),
         do=f"give a value of {dtype.name}; if that is the type of a tensor beside it, cast that",
     )
 
 
 def _no_tensor(value: Any) -> DTypeError:
-    return DTypeError(f"no element type holds {clipped(value)}", made=here())
+    return DTypeError(f"no element type holds {clipped(value)}", made=user_line())

@@ -214,7 +214,7 @@ class NodeTable:
             allow_operation and isinstance(obj, Operation)
         ):
             if obj.graph is not self._graph:
-                raise foreign(obj)
+                raise wrong_graph_error(obj)
             return obj
         wanted = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
         raise TypeError(f"a {type(obj).__name__} does not convert to a {wanted}: {clipped(obj)}")
@@ -249,7 +249,7 @@ class NodeTable:
         return outputs[index]
 
 
-def foreign(element: Tensor | Operation) -> GraphError:
+def wrong_graph_error(element: Tensor | Operation) -> GraphError:
     """The error for a tensor or operation that is used where its graph is not."""
     operation = element.op if isinstance(element, Tensor) else element
     graph = element.graph

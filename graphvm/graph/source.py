@@ -7,11 +7,11 @@ import os
 from graphvm_runtime.frames import add_package, ended_in_ours, user_source
 from graphvm_runtime.ir.graph import source_text
 
-__all__ = ["ended_in_ours", "here", "user_source"]
+__all__ = ["ended_in_ours", "user_line", "user_source"]
 
 add_package(os.path.dirname(os.path.dirname(__file__)))
 
 
-def here() -> str:
+def user_line() -> str:
     """The user's own line as text, `model.py:42, in layer`; for messages only: it is slow."""
     return source_text(user_source())

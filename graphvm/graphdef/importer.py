@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from graphvm.graph.builder import check_groups
 from graphvm.graph.conversion import convert_to_tensor
 from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm_runtime.errors import GraphError, GraphvmError, clipped
 from graphvm_runtime.ir.graph import Endpoint, Function
 from graphvm_runtime.ir.graphdef.debug_info import Sources
@@ -67,7 +67,7 @@ def import_graph_def(
             wanted = None if return_elements is None else [as_text(e) for e in return_elements]
             return _imported(graph, message, scope, inputs, wanted, producer_op_list)
     except GraphvmError as error:
-        error.located("", here())  # where the file does not tell a line
+        error.located("", user_line())  # where the file does not tell a line
         raise
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
 from graphvm.graph.graph import Tensor
 from graphvm.graph.indexed_slices import IndexedSlices
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.ops.array import identity, ones_like, size, stack, where
 from graphvm.ops.math import cast, greater, maximum, minimum, range, reduce_sum, rsqrt, sqrt
 from graphvm_runtime.errors import ShapeError
@@ -65,7 +65,7 @@ def clip_by_value(
                 raise ShapeError(
                     f"a bound makes {shape_text(found.type.shape)} of "
                     f"{shape_text(values.type.shape)}",
-                    made=here(),
+                    made=user_line(),
                     do="bounds broadcast to the tensor, not the other way round",
                 )
         clipped.set_shape(values.shape)
@@ -102,7 +102,7 @@ def clip_by_norm(
             raise ShapeError(
                 f"clip_norm makes {shape_text(scaled.type.shape)} of "
                 f"{shape_text(values.type.shape)}",
-                made=here(),
+                made=user_line(),
             )
         return _like(t, identity(scaled / maximum(norm, clip_norm), scope))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
 from graphvm.graph.graph import Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.ops.arguments import either
 from graphvm.ops.windows import ONES, four, layout_of, padding_attrs
 from graphvm_runtime.errors import GraphError
@@ -261,7 +261,7 @@ def depthwise_conv2d(
     rate = either("rate", rate, "dilations", dilations)
     attrs = _attrs(strides, padding, data_format, rate)
     if max(attrs["strides"]) > 1 and max(attrs["dilations"]) > 1:
-        raise GraphError("strides and rate cannot both be more than 1", made=here())
+        raise GraphError("strides and rate cannot both be more than 1", made=user_line())
     with op_scope(name or "depthwise", (input, filter)) as scope:
         return output("DepthwiseConv2dNative", (input, filter), attrs, scope)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphvm.graph.conversion import apply, convert_to_tensor, op_scope
 from graphvm.graph.graph import Operation, Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import TensorShape, as_plain_shape
 from graphvm_runtime.dtypes import DType, as_dtype
 from graphvm_runtime.errors import GraphError
@@ -96,13 +96,13 @@ class QueueBase:
     def _components(self, vals: Any) -> list[Any]:
         if (self._names is not None) != isinstance(vals, dict):
             wanted = "dictionaries" if self._names is not None else "no dictionaries"
-            raise GraphError(f"elements of queue {self.name!r} are {wanted}", made=here())
+            raise GraphError(f"elements of queue {self.name!r} are {wanted}", made=user_line())
         if isinstance(vals, dict) and self._names is not None:
             if sorted(vals) != sorted(self._names):
                 raise GraphError(
                     f"an element of queue {self.name!r} has the components {self._names}, "
                     f"not {sorted(vals)}",
-                    made=here(),
+                    made=user_line(),
                 )
             return [vals[name] for name in self._names]
         given = list(vals) if isinstance(vals, list | tuple) else [vals]
@@ -112,7 +112,7 @@ class QueueBase:
             raise GraphError(
                 f"an element of queue {self.name!r} has {len(self._dtypes)} components, "
                 f"not {len(given)}",
-                made=here(),
+                made=user_line(),
             )
         return given
 

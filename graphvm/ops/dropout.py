@@ -6,7 +6,7 @@ from typing import Any
 
 from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
 from graphvm.graph.graph import Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import TensorShape
 from graphvm.ops.array import constant, shape, where_v2
 from graphvm.ops.math import greater_equal
@@ -54,7 +54,7 @@ def dropout(
         kind = tensor.dtype.base
         if not kind.is_floating:
             raise GraphError(
-                f"dropout scales what it keeps, so it takes no {kind.name}", made=here()
+                f"dropout scales what it keeps, so it takes no {kind.name}", made=user_line()
             )
         if isinstance(rate, int | float):
             if not 0 <= rate < 1:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from graphvm.graph.conversion import TensorLike, apply, convert_to_tensor, op_scope, output
 from graphvm.graph.graph import Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.ops.array import where, zeros_like
 from graphvm.ops.math import add, exp, greater_equal, log1p, matmul, negative
 from graphvm_runtime import dtypes
@@ -81,7 +81,7 @@ def sigmoid_cross_entropy_with_logits(
             raise ShapeError(
                 f"labels of shape {shape_text(z.type.shape)} for logits of shape "
                 f"{shape_text(x.type.shape)}",
-                made=here(),
+                made=user_line(),
                 do="give both one shape",
             )
         # max(x, 0) - x * z + log(1 + exp(-abs(x))), with one derivative everywhere

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
 from graphvm.graph.graph import Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.ops.activations import (
     crelu,
     elu,
@@ -305,7 +305,7 @@ def sparse_softmax_cross_entropy_with_logits(
             raise ShapeError(
                 f"labels of shape {shape_text(labels.type.shape)} for logits of shape "
                 f"{shape_text(dims)}",
-                made=here(),
+                made=user_line(),
                 do="labels have the shape of the logits without the last axis",
             )
         if dims is not None and len(dims) == 2:

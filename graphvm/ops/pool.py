@@ -6,7 +6,7 @@ from typing import Any
 
 from graphvm.graph.conversion import TensorLike, output
 from graphvm.graph.graph import Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.ops.arguments import either
 from graphvm.ops.windows import four, layout_of, padding_attrs
 from graphvm_runtime.errors import UnimplementedError
@@ -27,7 +27,7 @@ def _pool(
         "data_format": layout,
     }
     if op == "AvgPool" and "explicit_paddings" in attrs:
-        raise UnimplementedError("averages over explicit padding are not defined", made=here())
+        raise UnimplementedError("averages over explicit padding are not defined", made=user_line())
     return output(op, (value,), attrs, name or stem)
 
 

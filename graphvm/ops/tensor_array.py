@@ -6,7 +6,7 @@ from typing import Any
 
 from graphvm.graph.conversion import convert_to_tensor, op_scope, output
 from graphvm.graph.graph import Graph, Operation, Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import TensorShape, as_shape
 from graphvm.ops.array_elements import Elements, ListElements, ResourceElements
 from graphvm_runtime import dtypes
@@ -65,13 +65,15 @@ class TensorArray:
         if handle is None and flow is not None and flow.dtype.base is not dtypes.variant:
             raise DTypeError(
                 f"the value of an array is a list, not {flow.dtype.name}",
-                made=here(),
+                made=user_line(),
                 do="give the handle too, or leave both out",
             )
         if flow is None and (size is None or handle is not None):
             missing = "size" if handle is None else "flow"
             raise GraphError(
-                f"a TensorArray needs {missing!r}", made=here(), do="say how many elements it has"
+                f"a TensorArray needs {missing!r}",
+                made=user_line(),
+                do="say how many elements it has",
             )
         if handle is not None:
             self._elements: Elements = ResourceElements(self._dtype, handle)
@@ -293,7 +295,7 @@ class TensorArray:
             raise DTypeError(
                 f"a TensorArray of {self._dtype.name} takes no {tensor.dtype.base.name}",
                 node=tensor.op.node.signature(),
-                made=here(),
+                made=user_line(),
                 do="cast it, or make the array of that type",
             )
         return tensor
@@ -304,7 +306,7 @@ class TensorArray:
             raise ShapeError(
                 f"an element of shape {shape} in a TensorArray of elements {self._shape}",
                 node=value.op.node.signature(),
-                made=here(),
+                made=user_line(),
                 do="" if not self._infer else "give infer_shape=False where shapes may differ",
             )
         return self._shape.merge_with(shape) if self._infer else self._shape

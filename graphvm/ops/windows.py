@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm_runtime.errors import GraphError
 
 __all__ = ["ONES", "four", "layout_of", "padding_attrs"]
@@ -21,7 +21,7 @@ def four(given: Any, name: str, channels_first: bool) -> tuple[int, ...]:
     if len(values) == 4:
         return values
     if len(values) not in (1, 2):
-        raise GraphError(f"{name} are 1, 2 or 4 numbers, got {list(values)}", made=here())
+        raise GraphError(f"{name} are 1, 2 or 4 numbers, got {list(values)}", made=user_line())
     rows, columns = values * 2 if len(values) == 1 else values
     return (1, 1, rows, columns) if channels_first else (1, rows, columns, 1)
 
@@ -31,13 +31,15 @@ def padding_attrs(given: Any) -> dict[str, Any]:
     if isinstance(given, str | bytes):
         name = given.encode() if isinstance(given, str) else given
         if name == b"EXPLICIT":
-            raise GraphError("padding EXPLICIT is given as a list of pairs", made=here())
+            raise GraphError("padding EXPLICIT is given as a list of pairs", made=user_line())
         return {"padding": name}
     if not isinstance(given, Sequence):
-        raise GraphError(f"padding is SAME, VALID or a list of pairs, got {given!r}", made=here())
+        raise GraphError(
+            f"padding is SAME, VALID or a list of pairs, got {given!r}", made=user_line()
+        )
     pairs = [tuple(int(v) for v in pair) for pair in given]
     if [len(p) for p in pairs] != [2] * 4:
-        raise GraphError(f"padding is four pairs of numbers, got {list(given)}", made=here())
+        raise GraphError(f"padding is four pairs of numbers, got {list(given)}", made=user_line())
     flat = tuple(v for pair in pairs for v in pair)
     if not any(flat):
         return {"padding": b"VALID"}

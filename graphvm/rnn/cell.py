@@ -11,7 +11,7 @@ from graphvm import nest
 from graphvm.graph.conversion import convert_to_tensor
 from graphvm.graph.graph import Graph, Tensor, get_default_graph
 from graphvm.graph.scopes import name_scope
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import TensorShape
 from graphvm.ops import math, nn
 from graphvm.ops.array import shape
@@ -320,7 +320,7 @@ def like_a_cell(cell: Any, what: str = "cell") -> None:
         missing.append("__call__")
     if missing:
         raise DTypeError(
-            f"{what} is no RNNCell: {cell!r} has no {', no '.join(missing)}", made=here()
+            f"{what} is no RNNCell: {cell!r} has no {', no '.join(missing)}", made=user_line()
         )
 
 
@@ -331,7 +331,7 @@ def width_of(shape: Any) -> int:
     if width is None:
         raise ShapeError(
             f"the last dimension of the inputs must be known, not {TensorShape(shape)}",
-            made=here(),
+            made=user_line(),
             do="set_shape on the inputs",
         )
     return width
@@ -360,7 +360,7 @@ def activation_of(given: Any, default: Callable[[Any], Tensor]) -> Callable[[Any
 def whole(shards: Any, name: str) -> None:
     """Checks that variables are not asked for in several parts. Raises GraphError."""
     if shards not in (None, 1):
-        raise GraphError(f"variables are whole: {name} must be None or 1", made=here())
+        raise GraphError(f"variables are whole: {name} must be None or 1", made=user_line())
 
 
 __all__ = ["RNNCell", "activation_of", "like_a_cell", "whole", "width_of"]

@@ -8,7 +8,7 @@ from graphvm import nest
 from graphvm.graph.conversion import convert_to_tensor
 from graphvm.graph.graph import Tensor
 from graphvm.graph.scopes import name_scope
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import TensorShape
 from graphvm.ops.array import constant, reverse, reverse_sequence, shape
 from graphvm.ops.control_flow import while_loop
@@ -89,7 +89,7 @@ def first_state(cell: Any, given: Any, batch: Any, dtype: object) -> Any:
     if dtype is None:
         raise GraphError(
             "a first state of zeros needs an element type",
-            made=here(),
+            made=user_line(),
             do="give dtype, or initial_state",
         )
     if hasattr(cell, "get_initial_state"):
@@ -119,7 +119,8 @@ class _Loop:
             for axis, what in enumerate(("times", "batches")):
                 if other[axis] != shapes[0][axis]:
                     raise ShapeError(
-                        f"inputs have different {what}: {[x.type for x in inputs]}", made=here()
+                        f"inputs have different {what}: {[x.type for x in inputs]}",
+                        made=user_line(),
                     )
         self.time, self.batch = shapes[0][0], shapes[0][1]
         self.steps = self.time if self.time is not None else shape(inputs[0])[0]
@@ -177,7 +178,7 @@ def _checked(x: Tensor) -> tuple[int | None, ...]:
     if known is None or len(known) < 3 or None in known[2:]:
         raise ShapeError(
             f"inputs have a time, a batch and sizes that are known, not the shape {x.shape}",
-            made=here(),
+            made=user_line(),
             do="set_shape on the inputs",
         )
     return known

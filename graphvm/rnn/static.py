@@ -9,7 +9,7 @@ from graphvm import nest
 from graphvm.graph.conversion import convert_to_tensor
 from graphvm.graph.graph import Tensor
 from graphvm.graph.scopes import control_dependencies
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.ops.array import concat, identity, reverse_sequence, stack, unstack
 from graphvm.rnn.cell import like_a_cell
 from graphvm.rnn.dynamic import first_state
@@ -62,7 +62,7 @@ def static_rnn(
             if known is None or None in known[1:]:
                 raise ShapeError(
                     f"sizes of inputs must be known, not {t.shape}",
-                    made=here(),
+                    made=user_line(),
                     do="set_shape on the inputs",
                 )
         batch = batch_of(flat, 0)

@@ -9,7 +9,7 @@ from graphvm import nest
 from graphvm.graph.conversion import convert_to_tensor
 from graphvm.graph.graph import Tensor
 from graphvm.graph.scopes import control_dependencies
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.ops import math
 from graphvm.ops.array import concat, identity, rank, shape, stack, transpose, where
 from graphvm.ops.control_flow import cond
@@ -47,7 +47,7 @@ class Lengths:
             raise ShapeError(
                 f"sequence_length has an entry for each of {batch} sequences, not the shape "
                 f"{vector.shape}",
-                made=here(),
+                made=user_line(),
             )
         if known is None or known[0] is None or size is None:
             expected = stack([batch])
@@ -126,7 +126,7 @@ def swapped(x: Tensor) -> Tensor:
         return transpose(x, concat([[1, 0], math.range(2, rank(x))], 0))
     if len(known) < 2:
         raise ShapeError(
-            f"inputs have a batch axis and a time axis, not the shape {x.shape}", made=here()
+            f"inputs have a batch axis and a time axis, not the shape {x.shape}", made=user_line()
         )
     return transpose(x, [1, 0, *range(2, len(known))])
 

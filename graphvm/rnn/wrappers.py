@@ -11,7 +11,7 @@ from graphvm import nest
 from graphvm.graph.conversion import convert_to_tensor, output
 from graphvm.graph.graph import Tensor
 from graphvm.graph.scopes import device, name_scope
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.ops import random
 from graphvm.ops.array import concat, split
 from graphvm.ops.dropout import dropout
@@ -53,7 +53,7 @@ class MultiRNNCell(RNNCell):
         if not state_is_tuple and any(nest.is_nested(c.state_size) for c in cells):
             raise GraphError(
                 f"a cell's state is a structure, so states cannot be one tensor: {self._sizes()}",
-                made=here(),
+                made=user_line(),
                 do="leave state_is_tuple, or unset it in the cells too",
             )
 

@@ -69,7 +69,7 @@ def _pull_loop(site: Site, cotangents: Cotangents, transform: Transform) -> Cota
         def state(i: int) -> Tensor:
             return body.add_arg(body.param_type(i), f"grad_{i}", body.param_handle(i))
 
-        states = {i: state(i) for i in order if not body.passes_through(i)}
+        states = {i: state(i) for i in order if not body.is_loop_invariant(i)}
         found = dict(zip(order, body.pull(states, order), strict=True))
         results = {i: _whole(body, i, found[i]) for i in states}
         few: dict[int, IndexedSlices] = {}

@@ -53,16 +53,20 @@ def _set_item(site: Site, g: Tensor) -> Cotangents:
 
 def _stack(site: Site, g: Tensor) -> Cotangents:
     rows = shape_of(g)
-    made = node("TensorListFromTensor", (g, _behind(rows)), {**_element(site), "shape_type": int32})
+    made = node(
+        "TensorListFromTensor",
+        (g, _captured_tensors(rows)),
+        {**_element(site), "shape_type": int32},
+    )
     return made, None
 
 
 def _from_tensor(site: Site, g: Tensor) -> Cotangents:
     shape = shape_of(site.inputs[0])
-    return node("TensorListStack", (g, cast(_behind(shape), int32)), _element(site)), None
+    return node("TensorListStack", (g, cast(_captured_tensors(shape), int32)), _element(site)), None
 
 
-def _behind(shape: Tensor) -> Tensor:
+def _captured_tensors(shape: Tensor) -> Tensor:
     """A shape without its first dimension."""
     return node("Slice", (shape, integers([1]), integers([-1])))
 
@@ -73,12 +77,14 @@ def _gather(site: Site, g: Tensor) -> Cotangents:
     length = node("TensorListLength", (list_,))
     rows = node("UnsortedSegmentSum", (g, indices, length))
     attrs = {**_element(site), "shape_type": int32}
-    return node("TensorListFromTensor", (rows, _behind(shape_of(g))), attrs), None, None
+    return node("TensorListFromTensor", (rows, _captured_tensors(shape_of(g))), attrs), None, None
 
 
 def _read_back(site: Site, g: Tensor, indices: Tensor, tensor: Tensor) -> Tensor:
     """What came from each row that was scattered: of those of one place only the last is there."""
-    rows = node("TensorListGather", (g, indices, _behind(shape_of(tensor))), _element(site))
+    rows = node(
+        "TensorListGather", (g, indices, _captured_tensors(shape_of(tensor))), _element(site)
+    )
     known = known_value(indices)
     if known is not None and len(set(known.tolist())) == known.size:
         return rows
@@ -86,7 +92,7 @@ def _read_back(site: Site, g: Tensor, indices: Tensor, tensor: Tensor) -> Tensor
     attrs = {"element_dtype": int32, "shape_type": int32}
     last = node("TensorListScatterV2", (order, indices, integers([]), integers(-1)), attrs)
     got = node("TensorListGather", (last, indices, integers([])), {"element_dtype": int32})
-    ones = node("OnesLike", (_behind(shape_of(tensor)),))
+    ones = node("OnesLike", (_captured_tensors(shape_of(tensor)),))
     there = node("ConcatV2", ([shape_of(indices), ones], integers(0)))
     factor = node("Reshape", (cast(node("Equal", (got, order)), tensor.type.dtype), there))
     return node("Mul", (rows, factor))
@@ -111,7 +117,7 @@ def _scatter_into(site: Site, g: Tensor) -> Cotangents:
 
 def _parts_of(tensor: Tensor) -> Tensor:
     """Shape of parts of a tensor whose lengths differ."""
-    return node("ConcatV2", ([integers([-1]), _behind(shape_of(tensor))], integers(0)))
+    return node("ConcatV2", ([integers([-1]), _captured_tensors(shape_of(tensor))], integers(0)))
 
 
 def _split(site: Site, g: Tensor) -> Cotangents:

@@ -57,7 +57,7 @@ class Body(Protocol):
     def result(self, index: int) -> Tensor:
         """The value of a result of the body."""
 
-    def passes_through(self, index: int) -> bool:
+    def is_loop_invariant(self, index: int) -> bool:
         """Whether an iteration hands a parameter on as it is."""
 
     def pull(self, cotangents: Mapping[int, Tensor], params: Sequence[int]) -> list[Cotangent]:

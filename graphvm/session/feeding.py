@@ -11,7 +11,7 @@ from graphvm import nest
 from graphvm.graph.literals import utf8
 from graphvm.graph.tensor import Operation, Tensor
 from graphvm_runtime.dtypes import DType, string
-from graphvm_runtime.engine import taken_in
+from graphvm_runtime.engine import as_feed_value
 from graphvm_runtime.errors import (
     DTypeError,
     GraphError,
@@ -53,7 +53,7 @@ def converter(tensor: Tensor) -> Convert:
                 tensor,
                 "reshape the value, or give the placeholder a shape with None in it",
             )
-        return taken_in(array)
+        return as_feed_value(array)
 
     if numpy.kind == "O":
         return general

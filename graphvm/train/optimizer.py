@@ -11,7 +11,7 @@ from graphvm.graph.conversion import apply, convert_to_tensor
 from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm.graph.indexed_slices import IndexedSlices
 from graphvm.graph.scopes import init_scope, name_scope
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.ops.array import shape, zeros
 from graphvm.ops.control_flow import group
 from graphvm.ops.control_flow import tuple as gated
@@ -123,12 +123,12 @@ class Optimizer(ABC):
         loss = convert_to_tensor(loss)
         variables = trainable_variables() if var_list is None else list(var_list)
         if not variables:
-            raise GraphError("there are no variables to train", made=here())
+            raise GraphError("there are no variables to train", made=user_line())
         for value in [loss, *variables]:
             if not (value.dtype.is_floating or value.dtype.is_complex):
                 raise DTypeError(
                     f"{value.name!r} is of {value.dtype.name}, which has no derivative",
-                    made=here(),
+                    made=user_line(),
                 )
         found = gradients(
             loss,
@@ -308,6 +308,6 @@ def _nothing(variables: Sequence[Any], loss: Any) -> GraphError:
     return GraphError(
         f"no gradient reaches any of the variables {names}",
         node=loss.op.node.signature() if isinstance(loss, Tensor) else "",
-        made=here(),
+        made=user_line(),
         do="the loss must depend on them through operations that have derivatives",
     )

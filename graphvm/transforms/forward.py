@@ -7,8 +7,8 @@ from typing import Any
 from graphvm.graph.conversion import convert_to_tensor
 from graphvm.graph.graph import Tensor
 from graphvm.transforms.arguments import listed, some, tensors_of, values_of
-from graphvm.transforms.around import Levels, innermost
 from graphvm.transforms.derivation import Derivation
+from graphvm.transforms.enclosing import Levels, innermost
 from graphvm.transforms.reverse import between
 from graphvm.transforms.scopes import has_derivative
 from graphvm_runtime.errors import DTypeError, GraphError

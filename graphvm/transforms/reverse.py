@@ -13,9 +13,9 @@ from graphvm.graph.indexed_slices import IndexedSlices
 from graphvm.rules.cotangents import Cotangent, dense, shown
 from graphvm.rules.nodes import constant, node, shape_of, zeros_like
 from graphvm.transforms.arguments import listed, some, tensors_of, values_of
-from graphvm.transforms.around import Levels, innermost
 from graphvm.transforms.calls import in_calls, with_derived_calls
 from graphvm.transforms.derivation import PASSING, Derivation
+from graphvm.transforms.enclosing import Levels, innermost
 from graphvm.transforms.scopes import RaisedRoot, Root, has_derivative
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError
 from graphvm_runtime.ir import graph as ir

@@ -21,7 +21,7 @@ from graphvm.functions.function import FuncGraph
 from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.bodies import body_ref, passes_through
+from graphvm_runtime.ir.bodies import body_ref, is_loop_invariant
 from graphvm_runtime.ir.derivatives.saved import COUNT, SAVED, TRIPS, Steps, path_attr, path_of
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, endpoint
 from graphvm_runtime.ir.infer import Resolution
@@ -255,7 +255,7 @@ class RaisedRoot(Root):
             node = self.by_name[end.node]
             if node.op.name in LOOPS:
                 body = self._library[node.attrs["body"].name]
-                if passes_through(body, end.index):
+                if is_loop_invariant(body, end.index):
                     return self.value(node.inputs[end.index])
             if node.inputs or node.op.is_stateful:
                 raise GraphError(
@@ -389,7 +389,7 @@ class BodyScope(Scope):
                 end = node.inputs[0]
                 node = self.by_name[end.node]
             return self.value(end)
-        if op in LOOPS and passes_through(
+        if op in LOOPS and is_loop_invariant(
             self.region.derivation.function(node.attrs["body"].name), end.index
         ):
             # where a raised loop has a capture depends on what else is in the graph
@@ -435,7 +435,7 @@ class BodyScope(Scope):
         """Such values, with the number of nodes that lead to them one after the other."""
         found: dict[Endpoint, int] = {}
         for index, param in enumerate(self.function.params):
-            if passes_through(self.function, index):
+            if is_loop_invariant(self.function, index):
                 found[param] = 0
         for node in self.function.body.nodes:
             if node.op.name == "Const":
@@ -483,9 +483,9 @@ class BodyScope(Scope):
         """See `Body`."""
         return self.value(self.function.results[index])
 
-    def passes_through(self, index: int) -> bool:
+    def is_loop_invariant(self, index: int) -> bool:
         """See `Body`."""
-        return passes_through(self.function, index)
+        return is_loop_invariant(self.function, index)
 
     def pull(self, cotangents: Mapping[int, Tensor], params: Sequence[int]) -> list[Any]:
         """See `Body`."""

@@ -23,7 +23,7 @@ from graphvm.graph.conversion import (
 from graphvm.graph.default_stack import SESSIONS
 from graphvm.graph.graph import Graph, Operation, Tensor, get_default_graph
 from graphvm.graph.scopes import init_scope
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import TensorShape, as_plain_shape
 from graphvm.ops import overloads, state
 from graphvm.ops.control_flow import cond
@@ -118,7 +118,7 @@ class Variable:
         if initial_value is None:
             raise GraphError(
                 "a variable needs an initial value",
-                made=here(),
+                made=user_line(),
                 do="give a value, a tensor, or a function that makes one",
             )
         graph = getattr(initial_value, "graph", None)
@@ -126,7 +126,7 @@ class Variable:
             raise GraphError(
                 "the initial value of a variable that is made inside a body cannot be a tensor of "
                 "the body: variables are made outside of it, once",
-                made=here(),
+                made=user_line(),
                 do="give a function that makes the initial value",
             )
         self._trainable = True if trainable is None else trainable
@@ -189,7 +189,7 @@ class Variable:
             raise ShapeError(
                 f"the initial value {initial.name!r} has the shape {initial.shape}, which is not "
                 "known whole",
-                made=here(),
+                made=user_line(),
                 do="set its shape, or pass validate_shape=False",
             )
         return initial.type.shape

@@ -12,7 +12,7 @@ from graphvm.graph.behavior import resource_variables_enabled
 from graphvm.graph.collections import GraphKeys
 from graphvm.graph.graph import Graph, get_default_graph
 from graphvm.graph.scopes import init_scope
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import TensorShape
 from graphvm.variables import initializers
 from graphvm.variables.variable import Variable
@@ -419,18 +419,18 @@ def _found_or_made(
             )
         if static is not None and not static.is_compatible_with(found.shape):
             raise ShapeError(
-                f"variable {name!r} has the shape {found.shape}, not {static}", made=here()
+                f"variable {name!r} has the shape {found.shape}, not {static}", made=user_line()
             )
         if dtype is not None and as_dtype(dtype).base is not found.dtype.base:
             raise GraphError(
                 f"variable {name!r} is of {found.dtype.base.name}, not {as_dtype(dtype).name}",
-                made=here(),
+                made=user_line(),
             )
         return found
     if reuse is True:
         raise GraphError(
             f"variable {name!r} does not exist, or was not made with get_variable",
-            made=here(),
+            made=user_line(),
             do="set reuse=AUTO_REUSE in the variable_scope to make it where it is not there",
         )
     if use_resource is None:
@@ -460,7 +460,7 @@ def _initial_value(name: str, shape: TensorShape | None, dtype: object, initiali
     if initializer is None:
         if shape is None:
             raise ShapeError(
-                f"variable {name!r} needs a shape where it has no initializer", made=here()
+                f"variable {name!r} needs a shape where it has no initializer", made=user_line()
             )
         kind = as_dtype(dtype)
         if kind.is_floating:
@@ -470,13 +470,13 @@ def _initial_value(name: str, shape: TensorShape | None, dtype: object, initiali
         else:
             raise DTypeError(
                 f"variable {name!r} of {kind.name} needs an initializer: there is no default one",
-                made=here(),
+                made=user_line(),
             )
     if not callable(initializer):
         if shape is not None:
             raise ShapeError(
                 f"variable {name!r} takes the shape of its initial value: do not give one",
-                made=here(),
+                made=user_line(),
             )
         return initializer
     if isinstance(initializer, type):
@@ -486,7 +486,8 @@ def _initial_value(name: str, shape: TensorShape | None, dtype: object, initiali
         return initializer
     if shape is None or not shape.is_fully_defined():
         raise ShapeError(
-            f"variable {name!r} needs a whole shape for its initializer, not {shape}", made=here()
+            f"variable {name!r} needs a whole shape for its initializer, not {shape}",
+            made=user_line(),
         )
     dims = shape.as_list()
     arguments: dict[str, Any] = {"dtype": dtype} if "dtype" in names else {}

@@ -78,7 +78,7 @@ class InBackground:
         return self.error
 
 
-def quiet(cluster: AddressedCluster, tasks: Any = None) -> bool:
+def without_warnings(cluster: AddressedCluster, tasks: Any = None) -> bool:
     """Whether nothing is left of any step and session."""
     found = [cluster.status(i) for i in (range(cluster.count) if tasks is None else tasks)]
     return all(s.steps == 0 and s.sessions == 0 for s in found)
@@ -126,7 +126,7 @@ def test_killed_worker(processes: ProcessesCluster, graph: Any, planned_by: str)
     with processes.session(graph, planned_by) as fresh:
         assert fresh.run("loop:0", {"n:0": 3}) == 1.75
     session.close()
-    assert eventually(lambda: quiet(processes))
+    assert eventually(lambda: without_warnings(processes))
 
 
 @pytest.mark.cluster
@@ -143,7 +143,7 @@ def test_hung_worker(processes: ProcessesCluster, graph: Any) -> None:
     os.kill(processes.processes[1].pid, signal.SIGCONT)
     session.close()
     # once it goes on it finds out by itself
-    assert eventually(lambda: quiet(processes))
+    assert eventually(lambda: without_warnings(processes))
     with processes.session(graph) as fresh:
         assert fresh.run("loop:0", {"n:0": 3}) == 1.75
 
@@ -158,7 +158,7 @@ def test_killed_master(processes: ProcessesCluster, graph: Any) -> None:
     processes.processes[0].wait()
     assert isinstance(run.failure(), UnavailableError)
     # the other worker has nobody left to work for
-    assert eventually(lambda: quiet(processes, [1]))
+    assert eventually(lambda: without_warnings(processes, [1]))
     session.close()
     processes.restart(0)
     with processes.session(graph) as fresh:
@@ -172,7 +172,7 @@ def test_client_that_goes_away(processes: ProcessesCluster, graph: Any) -> None:
     assert eventually(lambda: running(processes, (0, 1)))
     session.close()
     assert isinstance(run.failure(), CancelledError)
-    assert eventually(lambda: quiet(processes))
+    assert eventually(lambda: without_warnings(processes))
 
 
 @pytest.mark.parametrize("planned_by", ["master", "client"])
@@ -185,7 +185,7 @@ def test_timeout_reaches_all_workers(servers: ServersCluster, graph: Any, planne
         assert time.monotonic() - start < BOUND
         assert eventually(lambda: all(s.worker.open_steps == 0 for s in servers.servers))
         assert session.run("loop:0", {"n:0": 3}) == 1.75
-    assert eventually(lambda: quiet(servers))
+    assert eventually(lambda: without_warnings(servers))
 
 
 @pytest.mark.usefixtures("interrupts")
@@ -257,11 +257,11 @@ def test_many_sessions_leave_nothing_behind(servers: ServersCluster, graph: Any)
                 assert session.run("loop:0", {"n:0": 3}) == 1.75
 
     once()
-    assert eventually(lambda: quiet(servers))
+    assert eventually(lambda: without_warnings(servers))
     links = [s.hub.open_links for s in servers.servers]
     before = threading.active_count()
     for _ in range(5):
         once()
-    assert eventually(lambda: quiet(servers))
+    assert eventually(lambda: without_warnings(servers))
     assert eventually(lambda: [s.hub.open_links for s in servers.servers] <= links)
     assert eventually(lambda: threading.active_count() <= before + 2)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import graphvm as tf
-from graphvm_runtime.compiler.passes.partition import Partition, Share, partition
+from graphvm_runtime.compiler.passes.partition import GraphPart, Partition, partition
 from graphvm_runtime.compiler.passes.place import Place
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.device_spec import DeviceSpec, parsed
@@ -42,11 +42,11 @@ def placed(*fetches: Any, **options: Any) -> dict[str, DeviceSpec]:
     return {n.name: n.device for n in graph.nodes}
 
 
-def cut(*fetches: Any, **options: Any) -> dict[DeviceSpec, Share]:
+def cut(*fetches: Any, **options: Any) -> dict[DeviceSpec, GraphPart]:
     return {s.device: s for s in partition(*compiled(*fetches, **options), W0)}
 
 
-def sends(shares: dict[DeviceSpec, Share]) -> list[str]:
+def sends(shares: dict[DeviceSpec, GraphPart]) -> list[str]:
     """What crosses, as `tensor: from > to`."""
     names = {str(d).encode(): k for d, k in ((W0, "w0"), (W1, "w1"), (PS, "ps"))}
     return sorted(

@@ -7,24 +7,24 @@ from hypothesis import strategies as st
 from graphvm_runtime.cluster.state import (
     REMEMBERED,
     AwaitGrace,
-    Began,
-    Came,
     Cancel,
     Ended,
     Failed,
     Finish,
     Forget,
-    Gone,
     GraceOver,
     Open,
-    Over,
+    PeerLost,
     Phase,
+    StepCancelled,
     StepEvent,
+    StepFinished,
+    StepStarted,
     StepState,
     Stop,
     Stopped,
     TaskState,
-    Unwanted,
+    ValueArrived,
 )
 from graphvm_runtime.errors import CancelledError, InternalError, UnavailableError
 
@@ -106,44 +106,44 @@ def test_a_step_finishes_exactly_once_and_tells_each_task_once(events: list[Step
 
 def test_a_step_opens_with_the_first_value_or_when_it_begins() -> None:
     task = TaskState()
-    assert task.handle(Came(1, "p")) == [Open(1)]
-    assert task.handle(Came(1, "q")) == []
-    assert task.handle(Began(1, "master", frozenset({"p"}))) == []
-    assert task.handle(Began(2, "master", frozenset())) == [Open(2)]
-    assert task.handle(Over(1)) == [Forget(1)]
+    assert task.handle(ValueArrived(1, "p")) == [Open(1)]
+    assert task.handle(ValueArrived(1, "q")) == []
+    assert task.handle(StepStarted(1, "master", frozenset({"p"}))) == []
+    assert task.handle(StepStarted(2, "master", frozenset())) == [Open(2)]
+    assert task.handle(StepFinished(1)) == [Forget(1)]
 
 
 def test_a_value_that_comes_late_opens_nothing() -> None:
     task = TaskState()
-    task.handle(Began(1, "master", frozenset()))
-    task.handle(Over(1))
-    assert task.handle(Came(1, "p")) == []
+    task.handle(StepStarted(1, "master", frozenset()))
+    task.handle(StepFinished(1))
+    assert task.handle(ValueArrived(1, "p")) == []
     assert not task.open
 
 
 def test_a_step_cancelled_before_it_begins_never_runs() -> None:
     task = TaskState()
-    task.handle(Came(1, "p"))
-    assert task.handle(Unwanted(1, CANCELLED)) == [Forget(1)]
-    (stop,) = task.handle(Began(1, "master", frozenset()))
+    task.handle(ValueArrived(1, "p"))
+    assert task.handle(StepCancelled(1, CANCELLED)) == [Forget(1)]
+    (stop,) = task.handle(StepStarted(1, "master", frozenset()))
     assert isinstance(stop, Stop)
     assert not task.open
 
 
 def test_who_goes_takes_along_the_steps_that_need_him() -> None:
     task = TaskState()
-    task.handle(Began(1, "master", frozenset({"p", "q"})))
-    task.handle(Began(2, "other", frozenset({"q"})))
-    task.handle(Came(3, "p"))
-    assert task.handle(Gone("p", BROKEN)) == [Stop(1, BROKEN), Forget(3)]
-    assert task.handle(Gone("other", BROKEN)) == [Stop(2, BROKEN)]
+    task.handle(StepStarted(1, "master", frozenset({"p", "q"})))
+    task.handle(StepStarted(2, "other", frozenset({"q"})))
+    task.handle(ValueArrived(3, "p"))
+    assert task.handle(PeerLost("p", BROKEN)) == [Stop(1, BROKEN), Forget(3)]
+    assert task.handle(PeerLost("other", BROKEN)) == [Stop(2, BROKEN)]
     assert set(task.open) == {1, 2}  # they end themselves
 
 
 def test_memory_of_ended_steps_is_bounded() -> None:
     task = TaskState()
     for number in range(REMEMBERED + 10):
-        task.handle(Began(number, "master", frozenset()))
-        task.handle(Over(number))
+        task.handle(StepStarted(number, "master", frozenset()))
+        task.handle(StepFinished(number))
     assert len(task._over) == REMEMBERED
     assert not task.open

@@ -11,15 +11,15 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from graphvm_runtime.compiler.passes.counted import Counted
 from graphvm_runtime.compiler.passes.cut_feeds import CutFeeds
 from graphvm_runtime.compiler.passes.dereference import Dereference
 from graphvm_runtime.compiler.passes.infer import Infer
-from graphvm_runtime.compiler.passes.nonstrict import NonStrict
+from graphvm_runtime.compiler.passes.lower_for import LowerFor
+from graphvm_runtime.compiler.passes.lower_nonstrict import LowerNonstrict
 from graphvm_runtime.compiler.passes.prune import Prune
 from graphvm_runtime.compiler.passes.raise_ import RaiseControlFlow
 from graphvm_runtime.compiler.request import Request
-from graphvm_runtime.compiler.values import handed_out, taken_in
+from graphvm_runtime.compiler.values import as_feed_value, handed_out
 from graphvm_runtime.ir.control_flow.lower import lower
 from graphvm_runtime.ir.graph import Graph, endpoint
 from graphvm_runtime.ir.graphdef.read import read_graph
@@ -109,7 +109,7 @@ def requested(run: dict[str, Any]) -> Request:
 
 def prepared(graph: Graph, request: Request) -> tuple[Graph, Request]:
     """Pruned, and without references."""
-    for step in (CutFeeds(), Counted(), Prune(), Infer(), Dereference()):
+    for step in (CutFeeds(), LowerFor(), Prune(), Infer(), Dereference()):
         graph, request = step(graph, request)
     return graph, request
 
@@ -122,7 +122,7 @@ def executable(graph: Graph, request: Request, form: str) -> Any:
     if form in ("lowered", "loose"):
         graph = lower(graph, keep=request.names(), gate=form == "lowered")
     else:
-        graph, request = NonStrict()(graph, request)
+        graph, request = LowerNonstrict()(graph, request)
     verify(graph)
     modes = {"raised": Mode.EMITTED, "interpreted": Mode.INTERPRETED}
     return executable_of(graph, request, modes.get(form, Mode.DATAFLOW))
@@ -142,7 +142,7 @@ class Session:
         self.steps += 1
         step = Step(self.resources, self.state, self.steps)
         found = executable(self.graph, request, self.form)
-        return [handed_out(v, True) for v in found.run(step, *map(taken_in, feeds))]
+        return [handed_out(v, True) for v in found.run(step, *map(as_feed_value, feeds))]
 
 
 def check_case(case: Case, form: str) -> Iterator[str]:

@@ -22,6 +22,7 @@ SEED = 2026
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
 def test_damaged_graphs_are_refused_with_an_error_of_ours() -> None:
     graphs = corpus()
     stories = [s for n in range(6000) if (s := attempt(n, SEED, graphs)[1])]

@@ -11,7 +11,7 @@ import pytest
 
 import graphvm as tf
 from graphvm_runtime.ir import effects
-from graphvm_runtime.ir.effects import Traces
+from graphvm_runtime.ir.effects import SideEffects
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.ops.registry import Effects, lookup, names
 from graphvm_runtime.shapes import TensorType
@@ -45,7 +45,7 @@ TRACES = {
 
 @pytest.mark.parametrize("op", TRACES)
 def test_an_op_leaves_a_trace_or_none(op: str) -> None:
-    assert Traces({}).left_by(node(op)) is TRACES[op]
+    assert SideEffects({}).left_by(node(op)) is TRACES[op]
 
 
 def test_traces_know_no_names_of_ops() -> None:

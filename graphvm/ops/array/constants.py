@@ -15,7 +15,7 @@ from graphvm.graph.conversion import (
 )
 from graphvm.graph.graph import Tensor
 from graphvm.graph.literals import array_of
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import Dimension, TensorShape, as_plain_shape
 from graphvm.ops.array.shaping import shape_of
 from graphvm_runtime import dtypes
@@ -60,7 +60,7 @@ def constant(
     Source: TF op `Const`.
     """
     if isinstance(value, Tensor):
-        raise DTypeError(f"{value.name!r} is a tensor already", made=here(), do="use identity")
+        raise DTypeError(f"{value.name!r} is a tensor already", made=user_line(), do="use identity")
     wanted = None if dtype is None else as_dtype(dtype).base
     if isinstance(value, TensorShape):
         value = value.as_list()
@@ -72,19 +72,21 @@ def constant(
 
 def _shaped(array: Array, shape: Any, verify: bool) -> Array:
     if not is_known(shape):
-        raise ShapeError(f"a constant needs its whole shape, not {shape_text(shape)}", made=here())
+        raise ShapeError(
+            f"a constant needs its whole shape, not {shape_text(shape)}", made=user_line()
+        )
     if array.shape == shape:
         return array
     if verify:
         raise DTypeError(
             f"the value has the shape {shape_text(array.shape)}, not {shape_text(shape)}",
-            made=here(),
+            made=user_line(),
         )
     size = size_of(shape) or 0
     if array.size > size:
         raise ShapeError(
             f"{array.size} values for a constant of {size} elements, {shape_text(shape)}",
-            made=here(),
+            made=user_line(),
         )
     full = np.zeros(size, array.dtype)
     if array.size:
@@ -193,7 +195,7 @@ def ones(shape: TensorLike, dtype: object = dtypes.float32, name: str | None = N
 def _value(dtype: DType, value: int) -> Array:
     if dtype is dtypes.string:
         if value:
-            raise DTypeError("there is no 1 of strings", made=here())
+            raise DTypeError("there is no 1 of strings", made=user_line())
         array = np.empty((), object)
         array[()] = b""
         return array
@@ -214,7 +216,7 @@ def _static(shape: Any) -> tuple[int, ...] | None:
     if any(d < 0 for d in dims):
         raise ShapeError(
             f"the shape must be known whole, not {clipped(shape)}",
-            made=here(),
+            made=user_line(),
             do="use shape(x), which is known when it runs",
         )
     return dims
@@ -235,7 +237,7 @@ def _uniform(shape: TensorLike, dtype: object, value: int, name: str) -> Tensor:
             if vector.dtype.base not in dtypes.INDICES:
                 raise DTypeError(
                     f"a shape is of int32 or int64, not {vector.dtype.name}",
-                    made=here(),
+                    made=user_line(),
                 )
             if vector.shape.rank == 0:
                 vector = output("Reshape", (vector, [-1]))

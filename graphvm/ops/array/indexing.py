@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphvm.graph.conversion import TensorLike, convert_to_tensor, op_scope, output
 from graphvm.graph.graph import Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.ops.array.constants import zeros
 from graphvm.ops.array.joining import concat, where
 from graphvm.ops.array.shaping import expand_dims, reshape, shape, squeeze
@@ -58,7 +58,7 @@ def one_hot(
             if kind is not wanted:
                 raise DTypeError(
                     f"{what} is of {kind.name}, not {wanted.name}",
-                    made=here(),
+                    made=user_line(),
                     do="cast it, or give both values and dtype one type",
                 )
         wanted = dtypes.float32 if wanted is None else wanted
@@ -95,16 +95,16 @@ def gather_nd(
         indices = convert_to_tensor(indices, name="indices")
         have, asked = params.type.shape, indices.type.shape
         if have is None or asked is None:
-            raise ShapeError("batch_dims needs params and indices of known rank", made=here())
+            raise ShapeError("batch_dims needs params and indices of known rank", made=user_line())
         if not 0 < batch_dims < min(len(have) + 1, len(asked)):
             raise ShapeError(
                 f"batch_dims {batch_dims} for {shape_text(have)} and {shape_text(asked)}",
-                made=here(),
+                made=user_line(),
             )
         if not is_compatible(have[:batch_dims], asked[:batch_dims]):
             raise ShapeError(
                 f"the first {batch_dims} axes of {shape_text(have)} and {shape_text(asked)} differ",
-                made=here(),
+                made=user_line(),
             )
         # each index is preceded by the numbers of its batch
         dims = shape(indices)
@@ -166,10 +166,10 @@ def boolean_mask(
         wide, narrow = tensor.type.shape, mask.type.shape
         if narrow is None:
             raise ShapeError(
-                "the rank of the mask is not known", made=here(), do="give it with set_shape"
+                "the rank of the mask is not known", made=user_line(), do="give it with set_shape"
             )
         if not narrow:
-            raise ShapeError("the mask is a scalar", made=here(), do="use cond or where")
+            raise ShapeError("the mask is a scalar", made=user_line(), do="use cond or where")
         start = 0 if axis is None else int(axis)
         if wide is not None:
             start = normalized_axis(start, len(wide), "axis")
@@ -177,7 +177,7 @@ def boolean_mask(
                 raise ShapeError(
                     f"a mask of shape {shape_text(narrow)} for axes from {start} of "
                     f"{shape_text(wide)}",
-                    made=here(),
+                    made=user_line(),
                 )
         dims = shape(tensor)
         end = start + len(narrow)
@@ -221,7 +221,7 @@ def sequence_mask(
             longest = convert_to_tensor(maxlen, name="maxlen")
         if longest.type.shape not in ((), None):
             raise ShapeError(
-                f"maxlen is a scalar, got {shape_text(longest.type.shape)}", made=here()
+                f"maxlen is a scalar, got {shape_text(longest.type.shape)}", made=user_line()
             )
         kind = longest.dtype.base
         places = output("Range", (convert_to_tensor(0, kind), longest, convert_to_tensor(1, kind)))

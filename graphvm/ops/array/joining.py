@@ -17,7 +17,7 @@ from graphvm.graph.conversion import (
 )
 from graphvm.graph.graph import Tensor
 from graphvm.graph.literals import array_of
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.shapes import normalized_axis
@@ -49,7 +49,7 @@ def concat(
         raise GraphError(
             f"concat takes the tensors first and the axis second, got {values} and "
             f"{len(axis)} tensors",
-            made=here(),
+            made=user_line(),
             do=f"swap them: concat(values, axis={values})",
         )
     if not isinstance(values, list | tuple):

@@ -16,7 +16,7 @@ from graphvm.graph.conversion import (
     packed,
 )
 from graphvm.graph.graph import Tensor, get_default_graph
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import Dimension
 from graphvm.ops.array.constants import ones_like
 from graphvm_runtime import dtypes
@@ -147,7 +147,7 @@ def subscript(tensor: TensorLike, key: Any, name: str | None = None) -> Tensor:
             end.append(0)
             strides.append(1)
         if masks["ellipsis"] & (masks["ellipsis"] - 1):
-            raise ShapeError("a subscript has at most one `...`", made=here())
+            raise ShapeError("a subscript has at most one `...`", made=user_line())
         kind = _index_type([*begin, *end, *strides])
         vectors = [
             _vector(values, kind, stem)
@@ -184,14 +184,14 @@ def _check(*values: Any) -> None:
         raise DTypeError(
             f"{clipped(value)} is no subscript: use integers, slices, `...`, None and scalar "
             "tensors of int32 or int64",
-            made=here(),
+            made=user_line(),
         )
 
 
 def _plain(value: Any) -> Any:
     """Python's integer, or the tensor."""
     if isinstance(value, Dimension) and value.value is None:
-        raise ShapeError("a dimension that is not known is no index", made=here())
+        raise ShapeError("a dimension that is not known is no index", made=user_line())
     return value if hasattr(value, "graph") else int(value)
 
 

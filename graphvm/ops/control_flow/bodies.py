@@ -11,7 +11,7 @@ from graphvm import nest
 from graphvm.functions.function import FuncGraph
 from graphvm.graph.conversion import convert_to_tensor, output
 from graphvm.graph.graph import Operation, Tensor, get_default_graph
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.ops.tensor_array import TensorArray
 from graphvm_runtime.errors import DTypeError, ShapeError
 from graphvm_runtime.shapes import shape_text
@@ -67,7 +67,7 @@ def scalar_of(value: Any, name: str) -> Tensor:
         raise ShapeError(
             f"a condition is one bool, not a tensor of shape {shape_text(tensor.type.shape)}",
             node=tensor.op.node.signature(),
-            made=here(),
+            made=user_line(),
             do="use reduce_all, or pick one element",
         )
     return output("Squeeze", (tensor,))
@@ -120,5 +120,5 @@ def check_callable(function: str, **given: Any) -> None:
     for name, value in given.items():
         if not callable(value):
             raise DTypeError(
-                f"{function} takes a function for {name!r}, not {value!r}", made=here()
+                f"{function} takes a function for {name!r}, not {value!r}", made=user_line()
             )

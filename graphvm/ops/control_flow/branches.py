@@ -11,7 +11,7 @@ from graphvm.functions.function import FuncGraph
 from graphvm.graph.conversion import apply, convert_to_tensor, op_scope, output
 from graphvm.graph.graph import Operation, Tensor, get_default_graph
 from graphvm.graph.scopes import control_dependencies
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.ops.arguments import either
 from graphvm.ops.control_flow.bodies import (
     aligned,
@@ -79,7 +79,7 @@ def cond(
     if isinstance(pred, bool):
         raise DTypeError(
             "the predicate is a Python bool",
-            made=here(),
+            made=user_line(),
             do="use Python's own `if`, or a tensor for a choice at run time",
         )
     assert true_fn is not None
@@ -131,7 +131,7 @@ def switch_case(
     if isinstance(branch_index, int):
         raise DTypeError(
             "the index is a Python int",
-            made=here(),
+            made=user_line(),
             do="call the function itself, or use a tensor for a choice at run time",
         )
     with op_scope(name, (branch_index,)) as scope:
@@ -142,14 +142,14 @@ def switch_case(
             raise ShapeError(
                 f"the index of a branch is a scalar, not a tensor of shape {index.shape}",
                 node=index.op.node.signature(),
-                made=here(),
+                made=user_line(),
                 do="pick one element",
             )
         if index.dtype.base is not int32:
             raise DTypeError(
                 f"the index is {index.dtype.base.name}, not int32",
                 node=index.op.node.signature(),
-                made=here(),
+                made=user_line(),
                 do="cast it",
             )
         sides = [
@@ -171,7 +171,7 @@ def _by_number(given: Any) -> list[Callable[[], Any]]:
         shown = "none" if not pairs else ", ".join(str(number) for number, _ in pairs)
         raise GraphError(
             f"switch_case takes functions for 0, 1 and so on without a gap, got {shown}",
-            made=here(),
+            made=user_line(),
         )
     return [function for _, function in sorted(pairs, key=lambda pair: pair[0])]
 
@@ -203,11 +203,14 @@ def case(
     """
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs)
     if not pairs:
-        raise GraphError("case takes one or more pairs of a predicate and a function", made=here())
+        raise GraphError(
+            "case takes one or more pairs of a predicate and a function", made=user_line()
+        )
     for pair in pairs:
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise DTypeError(
-                f"case takes pairs of a predicate and a function, not {clipped(pair)}", made=here()
+                f"case takes pairs of a predicate and a function, not {clipped(pair)}",
+                made=user_line(),
             )
     labels = [f"function {i}" for i in range(len(pairs))]
     check_callable("case", **dict(zip(labels, (f for _, f in pairs), strict=True)))
@@ -289,7 +292,7 @@ class _Branch:
             if given is None:
                 raise GraphError(
                     "a branch gives nothing, so nothing of it would run",
-                    made=here(),
+                    made=user_line(),
                     do="return a tensor or an operation from the function",
                 )
             if not strict and isinstance(given, list | tuple) and len(given) == 1:
@@ -322,7 +325,7 @@ def _check(yes: _Branch, no: _Branch, one: str, other: str) -> None:
         kind = DTypeError if isinstance(error, TypeError) else GraphError
         raise kind(
             f"{one} and {other} give different structures: {error}",
-            made=here(),
+            made=user_line(),
             do="return the same structure from all functions",
         ) from None
     pairs = zip(nest.flatten(yes.structure), nest.flatten(no.structure), strict=True)
@@ -334,6 +337,6 @@ def _check(yes: _Branch, no: _Branch, one: str, other: str) -> None:
             raise DTypeError(
                 f"result {place} is {shown[0]} in {one} and {shown[1]} in {other}",
                 node=culprit.op.node.signature(),
-                made=here(),
+                made=user_line(),
                 do="cast one of them",
             )

@@ -12,7 +12,7 @@ from graphvm import nest
 from graphvm.functions.function import FuncGraph
 from graphvm.graph.conversion import constant_node, convert_to_tensor, op_scope, output
 from graphvm.graph.graph import Tensor, get_default_graph
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import as_plain_shape
 from graphvm.ops.control_flow.bodies import (
     aligned,
@@ -252,7 +252,7 @@ class _Loop:
                 raise DTypeError(
                     f"the condition of a loop gives {holds.dtype.name}, not bool",
                     node=holds.op.node.signature(),
-                    made=here(),
+                    made=user_line(),
                 )
             if self.limit is not None:
                 within = output("Less", (params[0], self.limit))
@@ -316,7 +316,7 @@ def _same_structure(structure: Sequence[Any], given: Any) -> Any:
             return option
     raise GraphError(
         f"the body of a loop gives another structure than it takes: {problem}",
-        made=here(),
+        made=user_line(),
         do="return a next value for each loop variable",
     ) from None
 
@@ -324,11 +324,13 @@ def _same_structure(structure: Sequence[Any], given: Any) -> Any:
 def _limit(value: Any) -> Tensor:
     limit = convert_to_tensor(value, name="maximum_iterations")
     if limit.dtype.base not in dtypes.INDICES:
-        raise DTypeError(f"maximum_iterations is an integer, not {limit.dtype.name}", made=here())
+        raise DTypeError(
+            f"maximum_iterations is an integer, not {limit.dtype.name}", made=user_line()
+        )
     if limit.shape.rank not in (0, None):
         raise ShapeError(
             f"maximum_iterations is a scalar, not a tensor of shape {limit.shape}",
-            made=here(),
+            made=user_line(),
             do="pick one element",
         )
     return limit
@@ -342,7 +344,7 @@ def _invariants(loop_vars: Any, first: list[Tensor], given: Any) -> list[Shape]:
     except (TypeError, ValueError) as error:
         raise ShapeError(
             f"shape_invariants are not built like loop_vars: {error}",
-            made=here(),
+            made=user_line(),
             do="give a shape for each loop variable, in the structure of loop_vars",
         ) from None
     shapes = [() if isinstance(v, TensorArray) else as_plain_shape(s) for v, s in pairs]
@@ -352,7 +354,7 @@ def _invariants(loop_vars: Any, first: list[Tensor], given: Any) -> list[Shape]:
                 f"the first value {tensor.name!r} has the shape {shape_text(tensor.type.shape)}, "
                 f"which is not of the invariant shape {shape_text(shape)}",
                 node=tensor.op.node.signature(),
-                made=here(),
+                made=user_line(),
             )
     return shapes
 

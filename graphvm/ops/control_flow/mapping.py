@@ -8,7 +8,7 @@ from typing import Any
 from graphvm import nest
 from graphvm.graph.conversion import convert_to_tensor, op_scope, output
 from graphvm.graph.graph import Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm.graph.tensor_shape import TensorShape
 from graphvm.ops.control_flow.bodies import check_callable
 from graphvm.ops.control_flow.loops import while_loop
@@ -274,7 +274,7 @@ class _Rows:
         self.tensors = [convert_to_tensor(e, name="elem") for e in nest.flatten(elems)]
         self._structure = elems
         if not self.tensors:
-            raise GraphError("there are no elements to go through", made=here())
+            raise GraphError("there are no elements to go through", made=user_line())
         length = TensorShape([None])
         for tensor in self.tensors:
             shape = tensor.shape.with_rank_at_least(1)
@@ -283,7 +283,7 @@ class _Rows:
                 raise ShapeError(
                     f"elements have {first[0]} rows and {length[0]} rows",
                     node=tensor.op.node.signature(),
-                    made=here(),
+                    made=user_line(),
                 )
             length = length.merge_with(first)
         self._length = length
@@ -359,7 +359,7 @@ def _flat(function: str, structure: Any, types: list[DType], given: Any) -> list
     raise kind(
         f"the function of {function} gives {'other types' if same else 'another structure'} than "
         f"is wanted: {gives} for {_written_types(wanted)}",
-        made=here(),
+        made=user_line(),
         do=do,
     )
 

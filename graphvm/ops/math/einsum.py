@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphvm.graph.conversion import TensorLike, convert_n_to_tensor, op_scope, output
 from graphvm.graph.graph import Tensor
-from graphvm.graph.source import here
+from graphvm.graph.source import user_line
 from graphvm_runtime.errors import ShapeError
 from graphvm_runtime.ops.einsum import terms
 
@@ -35,7 +35,7 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Tenso
         given, asked = terms(_with_output(equation))
         if len(given) != len(inputs):
             raise ShapeError(
-                f"{equation!r} is for {len(given)} inputs, got {len(inputs)}", made=here()
+                f"{equation!r} is for {len(given)} inputs, got {len(inputs)}", made=user_line()
             )
         tensors = list(convert_n_to_tensor(inputs))
         # more than two: the first two are multiplied, with the names that are still needed

@@ -157,7 +157,7 @@ class StepState:
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class ValueArrived:
     """A value came from a peer for a step."""
 
     step: int
@@ -165,7 +165,7 @@ class Came:
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
+class StepStarted:
     """An owner wants a step run that exchanges values with these peers."""
 
     step: int
@@ -174,14 +174,14 @@ class Began:
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class StepFinished:
     """A step has run to its end, or failed."""
 
     step: int
 
 
 @dataclass(frozen=True, slots=True)
-class Unwanted:
+class StepCancelled:
     """The owner wants a step stopped; perhaps it was never begun here."""
 
     step: int
@@ -189,14 +189,14 @@ class Unwanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class PeerLost:
     """Someone who owns steps or sends values to them cannot be reached any more."""
 
     who: Hashable
     error: GraphvmError
 
 
-TaskEvent: TypeAlias = Came | Began | Over | Unwanted | Gone
+TaskEvent: TypeAlias = ValueArrived | StepStarted | StepFinished | StepCancelled | PeerLost
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class TaskState:
     def handle(self, event: TaskEvent) -> list[TaskAction]:
         """What to do about an event."""
         match event:
-            case Came(step, peer):
+            case ValueArrived(step, peer):
                 known = self.open.get(step)
                 if known is None:
                     if step in self._over:
@@ -257,20 +257,20 @@ class TaskState:
                 if known.owner is None and isinstance(known.peers, set):
                     known.peers.add(peer)
                 return []
-            case Began(step, owner, peers):
+            case StepStarted(step, owner, peers):
                 if step in self._over:
                     return [Stop(step, CancelledError("the step was cancelled before it began"))]
                 fresh = step not in self.open
                 self.open[step] = _Known(owner, peers)
                 return [Open(step)] if fresh else []
-            case Over(step):
+            case StepFinished(step):
                 return self._close(step)
-            case Unwanted(step, error):
+            case StepCancelled(step, error):
                 known = self.open.get(step)
                 if known is None or known.owner is None:
                     return self._close(step)
                 return [Stop(step, error)]
-            case Gone(who, error):
+            case PeerLost(who, error):
                 return self._without(who, error)
 
     def _without(self, who: Hashable, error: GraphvmError) -> list[TaskAction]:

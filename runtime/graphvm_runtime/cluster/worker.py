@@ -14,16 +14,16 @@ import numpy as np
 from graphvm_runtime.cluster.codec import as_known, copied
 from graphvm_runtime.cluster.rendezvous import Channels, Route
 from graphvm_runtime.cluster.state import (
-    Began,
-    Came,
     Forget,
-    Gone,
     Open,
-    Over,
+    PeerLost,
+    StepCancelled,
+    StepFinished,
+    StepStarted,
     Stop,
     TaskEvent,
     TaskState,
-    Unwanted,
+    ValueArrived,
 )  # fmt: skip
 from graphvm_runtime.cluster.threads import Threads
 from graphvm_runtime.compiler.pipeline import Pipeline, configured
@@ -301,7 +301,7 @@ class LocalWorker:
         """Runs a share that takes values from other tasks, or sends them some."""
         assert self.network is not None
         with self._lock:
-            self._handle(Began(run.step, self if owner is None else owner, share.peers))
+            self._handle(StepStarted(run.step, self if owner is None else owner, share.peers))
             running = self._running.get(run.step)
             if running is not None:
                 running.cancel = cancel
@@ -316,7 +316,7 @@ class LocalWorker:
         finally:
             forget()
             with self._lock:
-                self._handle(Over(run.step))
+                self._handle(StepFinished(run.step))
 
     def cancel(self, run: Run, error: GraphvmError) -> None:
         """Stops a run that was started."""
@@ -329,7 +329,7 @@ class LocalWorker:
 
     def unwanted(self, step: int, error: GraphvmError) -> None:
         """Drops what came for a step, and does not let it begin."""
-        self._decide(Unwanted(step, error))
+        self._decide(StepCancelled(step, error))
 
     def deliver(self, step: int, peer: Hashable, channel: int, sequence: int, value: Any) -> None:
         """Takes in a value from another task.
@@ -340,7 +340,7 @@ class LocalWorker:
         running = self._running.get(step)
         if running is None:
             with self._lock:
-                self._handle(Came(step, peer))
+                self._handle(ValueArrived(step, peer))
                 running = self._running.get(step)
             if running is None:
                 return  # too late
@@ -348,7 +348,7 @@ class LocalWorker:
 
     def gone(self, who: Hashable, error: GraphvmError) -> None:
         """Stops the steps that need somebody who cannot be reached, and drops his sessions."""
-        self._decide(Gone(who, error))
+        self._decide(PeerLost(who, error))
         with self._lock:
             ended = [k for k, s in self._sessions.items() if s.owner == who and who is not None]
         for session in ended:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from graphvm_runtime.ir.bodies import body_keys, body_ref, passes_through, with_bodies
+from graphvm_runtime.ir.bodies import body_keys, body_ref, is_loop_invariant, with_bodies
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS
 from graphvm_runtime.ops.registry import FuncRef
@@ -77,7 +77,7 @@ class _Walk:
 
     def _stays(self, node: Node, index: int) -> bool:
         """Whether a loop gives a variable back as it is, so that it may go round as a reference."""
-        return passes_through(self.library[node.attrs["body"].name], index)
+        return is_loop_invariant(self.library[node.attrs["body"].name], index)
 
     def _taking(self, name: str, places: frozenset[int], node: Node) -> Function:
         """The function with references as these parameters."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from graphvm_runtime.compiler.buffers import planned
+from graphvm_runtime.compiler.alias_analysis import BORROWED, Ownership, is_worth_keeping
+from graphvm_runtime.compiler.buffer_assignment import planned
 from graphvm_runtime.compiler.order import run_order, strands
-from graphvm_runtime.compiler.ownership import BORROWED, Ownership, is_worth_keeping
 from graphvm_runtime.compiler.program import (
     Call,
     If,
@@ -24,7 +24,7 @@ from graphvm_runtime.compiler.program import (
 )  # fmt: skip
 from graphvm_runtime.dtypes import bool_
 from graphvm_runtime.errors import GraphError, GraphvmError
-from graphvm_runtime.ir.bodies import body_keys, body_ref, callees_first
+from graphvm_runtime.ir.bodies import body_keys, body_ref, postorder
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, source_text
 from graphvm_runtime.kernels.registry import made
 from graphvm_runtime.ops.functional import CASES
@@ -59,7 +59,7 @@ class Assembler:
         if found is None:
             if name not in self._library:
                 raise GraphError(f"the library has no function {name!r}")
-            order = callees_first([name], self._needed)
+            order = postorder([name], self._needed)
             self._made.update((each, Subprogram(each)) for each in order)
             for each in order:
                 self._made[each].program = self._of_function(each, frozenset())

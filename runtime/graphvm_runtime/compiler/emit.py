@@ -227,8 +227,8 @@ class Writer:
         params = [names.take() for _ in program.params]
         self.line(0, f"def {name}({', '.join(['step', *params])}):")
         if guard.variable is not None:
-            self.namespace.update(context=guard.variable, quiet=guard.value)
-            self.line(1, "token = context.set(quiet)")
+            self.namespace.update(context=guard.variable, silent=guard.value)
+            self.line(1, "token = context.set(silent)")
         self.line(1, "try:")
         results = self._whole(2, program, params, names)
         handed = [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from graphvm_runtime.compiler.counting import Counter, counters
+from graphvm_runtime.compiler.induction import Counter, counters
 from graphvm_runtime.compiler.program import Call, Program, Subprogram, While, touched
 from graphvm_runtime.ir.graph import Node
 

@@ -16,28 +16,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from graphvm_runtime import config
-from graphvm_runtime.compiler.passes.ahead import Ahead
-from graphvm_runtime.compiler.passes.counted import Counted
 from graphvm_runtime.compiler.passes.cse import CommonSubexpressions
 from graphvm_runtime.compiler.passes.cut_feeds import CutFeeds
 from graphvm_runtime.compiler.passes.dereference import Dereference
 from graphvm_runtime.compiler.passes.fold import Fold
+from graphvm_runtime.compiler.passes.hoist_matmul import HoistMatmul
 from graphvm_runtime.compiler.passes.infer import Infer
 from graphvm_runtime.compiler.passes.inline import Inline
+from graphvm_runtime.compiler.passes.lower_for import LowerFor
+from graphvm_runtime.compiler.passes.lower_nonstrict import LowerNonstrict
 from graphvm_runtime.compiler.passes.materialise import Materialise
-from graphvm_runtime.compiler.passes.nonstrict import NonStrict
 from graphvm_runtime.compiler.passes.prune import Prune
 from graphvm_runtime.compiler.passes.raise_ import RaiseControlFlow
+from graphvm_runtime.compiler.passes.rng_streams import NameRngStreams
 from graphvm_runtime.compiler.passes.signatures import Signatures
 from graphvm_runtime.compiler.passes.simplify import Simplify
-from graphvm_runtime.compiler.passes.streams import NameStreams
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.device_spec import DeviceSpec
 from graphvm_runtime.errors import GraphError, GraphvmError, PassError
 from graphvm_runtime.ir.graph import Graph
 
 if TYPE_CHECKING:
-    from graphvm_runtime.compiler.passes.partition import Partition, Share
+    from graphvm_runtime.compiler.passes.partition import GraphPart, Partition
     from graphvm_runtime.compiler.passes.place import Place
 
 T = TypeVar("T")
@@ -63,11 +63,12 @@ Text: TypeAlias = Callable[[], str]  # made only where somebody reads it
 Hook: TypeAlias = Callable[[int, str, Graph | Text], None]
 
 ALWAYS: tuple[Pass, ...] = (
-    CutFeeds(), Signatures(), Counted(),
-    NameStreams(), Infer(), Dereference(), RaiseControlFlow(), Materialise(), NonStrict(),
+    CutFeeds(), Signatures(), LowerFor(),
+    NameRngStreams(), Infer(), Dereference(), RaiseControlFlow(), Materialise(), LowerNonstrict(),
 )  # fmt: skip
 OPTIMISING: tuple[Pass, ...] = (
-    Inline(), Infer(always=True), Fold(), Simplify(), CommonSubexpressions(), Ahead(), Prune(),
+    Inline(), Infer(always=True), Fold(), Simplify(), CommonSubexpressions(), HoistMatmul(),
+    Prune(),
 )  # fmt: skip
 
 
@@ -153,7 +154,7 @@ class Pipeline:
         )  # fmt: skip
         return Compilation(graph, request, tell)
 
-    def shares(self, graph: Graph, request: Request, default: DeviceSpec) -> list[Share]:
+    def shares(self, graph: Graph, request: Request, default: DeviceSpec) -> list[GraphPart]:
         """One graph for each device.
 
         Args:
@@ -169,7 +170,7 @@ class Pipeline:
         graph, request, tell = self(graph, request)
         if self.partition is None:
             return [whole(graph, request, default)]
-        shares: list[Share] = _applied(self.partition, graph, request)
+        shares: list[GraphPart] = _applied(self.partition, graph, request)
         for share in shares:
             tell(f"{self.partition.name}{share.device}", share.graph)
         return shares

@@ -46,7 +46,7 @@ def handed(values: Sequence[Any], copies: Sequence[bool]) -> list[Any]:
     return [handed_out(v, c) for v, c in zip(values, copies, strict=True)]
 
 
-def taken_in(value: Any) -> Any:
+def as_feed_value(value: Any) -> Any:
     """A feed as a program takes it: NumPy scalars for rank 0, since they compute faster."""
     if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype != object:
         return value[()]

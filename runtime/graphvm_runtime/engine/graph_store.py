@@ -13,7 +13,7 @@ from graphvm_runtime.ir.graph import Function, Graph, Node, reachable
 from graphvm_runtime.ir.pruning import functions_needed
 
 if TYPE_CHECKING:  # only sessions over several devices load them
-    from graphvm_runtime.compiler.passes.partition import Share
+    from graphvm_runtime.compiler.passes.partition import GraphPart
     from graphvm_runtime.compiler.passes.place import Place
 
 
@@ -56,7 +56,7 @@ class GraphStore:
         pipeline = self.pipeline.optimising() if optimise else self.pipeline
         return pipeline(self._closure(request), request)
 
-    def shares(self, request: Request, place: Place) -> list[Share]:
+    def shares(self, request: Request, place: Place) -> list[GraphPart]:
         """The graph of a request after all passes, cut into shares of devices.
 
         Raises:

@@ -24,7 +24,7 @@ from graphvm_runtime.cluster.state import (
     Stopped,
 )  # fmt: skip
 from graphvm_runtime.cluster.worker import LocalWorker, Run, Worker
-from graphvm_runtime.compiler.passes.partition import Share
+from graphvm_runtime.compiler.passes.partition import GraphPart
 from graphvm_runtime.compiler.passes.place import Place
 from graphvm_runtime.compiler.pipeline import Pipeline
 from graphvm_runtime.compiler.request import Request
@@ -84,7 +84,7 @@ class MasterSession:
         """See `Session`."""
         return self._plans.get(request, lambda: MasterPlan(self, request))
 
-    def shares(self, request: Request) -> list[Share]:
+    def shares(self, request: Request) -> list[GraphPart]:
         """The shares of a request, compiled, placed and cut.
 
         Raises:
@@ -122,7 +122,7 @@ class _Part:
     """A share and the worker that runs it."""
 
     worker: Worker
-    share: Share
+    share: GraphPart
     handle: int = 0
     contact: Hashable = None
 

@@ -46,7 +46,7 @@ def with_bodies(attrs: Attrs, bodies: Mapping[str, FuncRef]) -> dict[str, AttrVa
     return out
 
 
-def passes_through(body: Function, index: int) -> bool:
+def is_loop_invariant(body: Function, index: int) -> bool:
     """Whether a loop's body gives back a variable as it is."""
     nodes, result = body.body.by_name, body.results[index]
     while nodes[result.node].op.name == "Identity":
@@ -54,7 +54,7 @@ def passes_through(body: Function, index: int) -> bool:
     return result == body.params[index]
 
 
-def callees_first(names: Iterable[str], callees: Callable[[str], Iterable[str]]) -> list[str]:
+def postorder(names: Iterable[str], callees: Callable[[str], Iterable[str]]) -> list[str]:
     """Functions and all that they run, each after what it runs; calls may go deep, and round."""
     out: dict[str, None] = {}
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""Which nodes run for what they do, not only for what they give."""
+"""Observable side effects of nodes and functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graphvm_runtime.ops.functional import REGIONS
 from graphvm_runtime.ops.registry import Effects
 
 
-class Traces:
+class SideEffects:
     """Tells whether running a node leaves a trace, through the functions that it runs.
 
     Reading a variable, drawing random numbers and making a handle leave none.

@@ -25,7 +25,7 @@ from graphvm_runtime.shapes import Shape, TensorType
 
 Lookup: TypeAlias = Callable[[str], Node]
 # For an endpoint that stands for one of another graph: that graph's resolution, and that endpoint.
-Beyond: TypeAlias = "Callable[[Endpoint], tuple[Resolution, Endpoint] | None]"
+OuterResolver: TypeAlias = "Callable[[Endpoint], tuple[Resolution, Endpoint] | None]"
 
 
 def infer(
@@ -83,7 +83,7 @@ class Resolution:
         beyond: what a parameter of a body stands for, where it is a capture.
     """
 
-    def __init__(self, lookup: Lookup, beyond: Beyond | None = None) -> None:
+    def __init__(self, lookup: Lookup, beyond: OuterResolver | None = None) -> None:
         self._lookup = lookup
         self.beyond = beyond
         self._values: dict[Endpoint, Value | None] = {}

@@ -20,7 +20,7 @@ from graphvm_runtime.dtypes import resource
 from graphvm_runtime.ir.bodies import body_keys, body_ref
 from graphvm_runtime.ir.control_flow.raise_ import raise_
 from graphvm_runtime.ir.derivatives.saved import is_derived
-from graphvm_runtime.ir.effects import Traces
+from graphvm_runtime.ir.effects import SideEffects
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, reachable, source_text
 from graphvm_runtime.ops.control_flow import PRIMITIVES
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
@@ -28,7 +28,7 @@ from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
 # names of the nodes outside that a function's body waits for, by the name of the function
 Waits = Mapping[str, Sequence[str]]
 # nodes that were built in a function's body and left out of it, by the name of the function
-Dropped = Mapping[str, Sequence[Node]]
+DeadNodes = Mapping[str, Sequence[Node]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +57,27 @@ class Finding:
 
 
 def lint(
-    graph: Graph, waits: Waits = MappingProxyType({}), dropped: Dropped = MappingProxyType({})
+    graph: Graph, waits: Waits = MappingProxyType({}), dead_nodes: DeadNodes = MappingProxyType({})
 ) -> list[Finding]:
     """The findings in a graph and in all bodies that it can reach.
 
     Args:
         graph: any graph; TensorFlow 1's primitives are looked at in their functional form.
         waits: see `Waits`; a graph in a file does not say it.
-        dropped: see `Dropped`; a graph in a file does not say it.
+        dead_nodes: see `DeadNodes`; a graph in a file does not say it.
     """
     if any(n.op.name in PRIMITIVES for n in graph.all_nodes()):
         graph = raise_(graph)
-    return list(_Linter(graph, waits, dropped).found())
+    return list(_Linter(graph, waits, dead_nodes).found())
 
 
 class _Linter:
-    def __init__(self, graph: Graph, waits: Waits, dropped: Dropped) -> None:
+    def __init__(self, graph: Graph, waits: Waits, dead_nodes: DeadNodes) -> None:
         self.graph = graph
         self.library = graph.library
         self.waits = waits
-        self.dropped = dropped
-        self.has_effect = Traces(graph.library).left_by
+        self.dead_nodes = dead_nodes
+        self.has_effect = SideEffects(graph.library).left_by
 
     def found(self) -> Iterator[Finding]:
         """All findings, outside first."""
@@ -105,7 +105,7 @@ class _Linter:
         nodes = function.body.by_name
         roots = [*(e.node for e in function.results), *function.control]
         runs = {n.name for n in reachable(nodes, roots)}
-        for node in (*function.body.nodes, *self.dropped.get(function.name, ())):
+        for node in (*function.body.nodes, *self.dead_nodes.get(function.name, ())):
             if node.name not in runs and self.has_effect(node):
                 yield Finding(
                     "never-runs",

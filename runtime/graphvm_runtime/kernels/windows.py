@@ -65,6 +65,12 @@ class Placed:
             for i in (0, 1)
         )  # type: ignore[return-value]  # two of them
 
+    @property
+    def is_disjoint(self) -> bool:
+        """Whether no element is in two windows."""
+        windows = self.windows
+        return all((self.size[i] - 1) * windows.dilations[i] < windows.strides[i] for i in (0, 1))
+
     def padded(self, x: Array, value: Any = 0) -> Array:
         """The NHWC image with its padding."""
         rows, columns = self.whole

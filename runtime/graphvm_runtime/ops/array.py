@@ -34,9 +34,9 @@ from graphvm_runtime.ops.registry import (
 from graphvm_runtime.ops.shape_functions import (
     agreed,
     dims_of,
+    forwarded_value,
     from_attr,
     from_value,
-    handed_on,
     normalized,
     passed,
     product,
@@ -241,7 +241,7 @@ def _transpose(ctx: ShapeContext) -> Sequence[Shape]:
 
 
 define("Reshape", "tensor: T, shape: Tshape -> output: T", {"T": T, "Tshape": INDEX},
-       shape=_reshape, value=handed_on, traits=Trait.SAME_TYPE_IDENTITY,
+       shape=_reshape, value=forwarded_value, traits=Trait.SAME_TYPE_IDENTITY,
        constraints=["C1: shape is a vector", "C2: no dimension below -1, one -1 at most",
                     "C3: the number of elements stays"])  # fmt: skip
 define("Fill", "dims: index_type, value: T -> output: T", {"T": T, "index_type": INDEX},
@@ -252,10 +252,10 @@ define("ZerosLike", "x: T -> y: T", {"T": T}, shape=unchanged,
 define("OnesLike", "x: T -> y: T", {"T": types(*FLOATS, *INTEGERS, *COMPLEX, bool_)},
        shape=unchanged, value=_like_value(1))  # fmt: skip
 define("ExpandDims", "input: T, dim: Tdim -> output: T", {"T": T, "Tdim": INDEX},
-       shape=_expand_dims, value=handed_on, traits=Trait.SAME_TYPE_IDENTITY,
+       shape=_expand_dims, value=forwarded_value, traits=Trait.SAME_TYPE_IDENTITY,
        constraints=["C1: dim is in [-rank - 1, rank]"])  # fmt: skip
 define("Squeeze", "input: T -> output: T", {"T": T, "squeeze_dims": list_of("int", ())},
-       shape=_squeeze, value=handed_on, traits=Trait.SAME_TYPE_IDENTITY,
+       shape=_squeeze, value=forwarded_value, traits=Trait.SAME_TYPE_IDENTITY,
        constraints=["C1: each axis is within the rank",
                     "C2: a dropped axis has length 1"])  # fmt: skip
 define("Transpose", "x: T, perm: Tperm -> y: T", {"T": T, "Tperm": INDEX}, shape=_transpose,

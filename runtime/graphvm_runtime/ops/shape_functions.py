@@ -225,7 +225,7 @@ def passed(ctx: ShapeContext) -> Value | None:
     return ctx.resolver.value(0)
 
 
-def handed_on(ctx: ShapeContext) -> Value | None:
+def forwarded_value(ctx: ShapeContext) -> Value | None:
     """Value of an op that lays out its first input anew, as a scalar or a vector."""
     value = ctx.resolver.value(0)
     if value is None and ctx.shapes[0] != ():

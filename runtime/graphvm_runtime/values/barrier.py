@@ -18,7 +18,7 @@ from graphvm_runtime.errors import (
     OutOfRangeError,
 )
 from graphvm_runtime.shapes import TensorType
-from graphvm_runtime.values.held import Held
+from graphvm_runtime.values.handle_value import HandleValue
 from graphvm_runtime.values.resources import Step
 
 FIRST = -(2**63)  # the least index, of what is inserted first
@@ -45,7 +45,7 @@ class _Taker:
         self.done(value, error)
 
 
-class Barrier(Held):
+class Barrier(HandleValue):
     """A barrier. Thread-safe; who waits holds no thread. Source: TF op `Barrier`.
 
     Args:

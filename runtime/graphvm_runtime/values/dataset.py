@@ -19,7 +19,7 @@ from graphvm_runtime.errors import (
     OutOfRangeError,
 )
 from graphvm_runtime.shapes import TensorType, is_compatible
-from graphvm_runtime.values.held import Variant
+from graphvm_runtime.values.handle_value import Variant
 from graphvm_runtime.values.resources import Step
 
 Element: TypeAlias = "tuple[Any, ...]"

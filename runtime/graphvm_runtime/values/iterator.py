@@ -12,14 +12,14 @@ import numpy as np
 from graphvm_runtime.errors import FailedPreconditionError, GraphvmError, OutOfRangeError
 from graphvm_runtime.shapes import TensorType
 from graphvm_runtime.values.dataset import Dataset, Element, check_types, dataset_of
-from graphvm_runtime.values.held import Held
+from graphvm_runtime.values.handle_value import HandleValue
 from graphvm_runtime.values.resources import Step
 
 # takes an element, or what failed
 Done: TypeAlias = "Callable[[Element | None, Exception | None], None]"
 
 
-class Iterator(Held):
+class Iterator(HandleValue):
     """Where a session stands in a dataset. Thread-safe. Source: TF op `IteratorV2`.
 
     Args:

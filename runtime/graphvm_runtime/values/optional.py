@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import InvalidArgumentError
-from graphvm_runtime.values.held import Variant
+from graphvm_runtime.values.handle_value import Variant
 from graphvm_runtime.values.tensor_list import Element, TensorList, zeros_of
 
 

@@ -19,7 +19,7 @@ from graphvm_runtime.errors import (
     OutOfRangeError,
 )
 from graphvm_runtime.shapes import TensorType
-from graphvm_runtime.values.held import Held
+from graphvm_runtime.values.handle_value import HandleValue
 
 R = TypeVar("R")
 
@@ -69,7 +69,7 @@ class Cancellation:
             self._callbacks.pop(key, None)
 
 
-class Variable(Held):
+class Variable(HandleValue):
     """A mutable tensor.
 
     Attributes:
@@ -275,7 +275,7 @@ def wait_for(
     return box[0]
 
 
-class Queue(Held):
+class Queue(HandleValue):
     """A bounded first-in first-out queue of tuples of arrays.
 
     Requests that cannot be served wait in line and are served in order; none of them holds a
@@ -418,7 +418,7 @@ class _Request:
         return lambda: self.finish(None, error)
 
 
-class Stack(Held):
+class Stack(HandleValue):
     """A stack of one step. Source: TF op `StackV2`."""
 
     kind = "a stack"

@@ -10,7 +10,7 @@ import numpy as np
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.shapes import Shape, is_compatible, shape_text
-from graphvm_runtime.values.held import Held
+from graphvm_runtime.values.handle_value import HandleValue
 from graphvm_runtime.values.tensor_list import zeros_of
 
 
@@ -26,7 +26,7 @@ class _Place:
         self.read = False
 
 
-class TensorArray(Held):
+class TensorArray(HandleValue):
     """An array of one step. Elements are written once, except of arrays of gradients, which add.
 
     Args:

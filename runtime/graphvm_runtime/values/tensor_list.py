@@ -12,7 +12,7 @@ import numpy as np
 from graphvm_runtime.dtypes import Array, DType, resource, string, variant
 from graphvm_runtime.errors import InvalidArgumentError, ShapeError
 from graphvm_runtime.shapes import Shape, is_compatible, merged, shape_text
-from graphvm_runtime.values.held import Variant
+from graphvm_runtime.values.handle_value import Variant
 
 Element: TypeAlias = Any  # an array, a NumPy scalar, or a list where the lists are nested
 

@@ -23,7 +23,7 @@ from graphvm_runtime.compiler.values import own, picked, truth
 from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Endpoint, Graph, source_text
 from graphvm_runtime.values.resources import Step
-from graphvm_runtime.vm.faults import located
+from graphvm_runtime.vm.error_translation import translated
 from graphvm_runtime.vm.tokens import (
     DEAD,
     ENTER,
@@ -488,7 +488,7 @@ class _Run:
                 name = item.node.name
                 step.trace.add(name, item.node.op.name, start, time.perf_counter())
         except Exception as error:
-            fault = located(error, item.node, args)
+            fault = translated(error, item.node, args)
             if fault is error:
                 raise
             raise fault from error
@@ -498,7 +498,7 @@ class _Run:
         try:
             return self.dataflow.region(item, self.step, args)
         except Exception as error:
-            fault = located(error, item.node)
+            fault = translated(error, item.node)
             if fault is error:
                 raise
             raise fault from error
@@ -506,7 +506,7 @@ class _Run:
     def _start(self, item: Item, there: _Iteration, args: list[Any]) -> None:
         def done(result: Any, error: GraphvmError | None) -> None:
             if error is not None:
-                self.reports.put((item, there, None, located(error, item.node)))
+                self.reports.put((item, there, None, translated(error, item.node)))
             else:
                 self.reports.put((item, there, _outputs(item, result), None))
 
@@ -516,7 +516,7 @@ class _Run:
         try:
             item.start(self.step, done, *args)
         except Exception as error:
-            self.reports.put((item, there, None, located(error, item.node)))
+            self.reports.put((item, there, None, translated(error, item.node)))
 
     def _run_apart(self, item: Item, there: _Iteration, args: Sequence[Any]) -> None:
         """A functional node that may wait: on a thread of its own."""
@@ -526,7 +526,7 @@ class _Run:
                 with np.errstate(all="ignore"):
                     outputs = self.dataflow.region(item, self.step, args)
             except Exception as error:
-                self.reports.put((item, there, None, located(error, item.node)))
+                self.reports.put((item, there, None, translated(error, item.node)))
             else:
                 self.reports.put((item, there, outputs, None))
 

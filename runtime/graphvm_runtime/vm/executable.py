@@ -19,10 +19,10 @@ from graphvm_runtime.errors import InvalidArgumentError, clipped
 from graphvm_runtime.ir.graph import Graph, Node
 from graphvm_runtime.kernels.precision import as_strings
 from graphvm_runtime.values.resources import Step
-from graphvm_runtime.vm.faults import raise_located
+from graphvm_runtime.vm.error_translation import raise_translated
 from graphvm_runtime.vm.interpreter import Interpreter, Watcher
-from graphvm_runtime.vm.quiet import SETTING, quiet
 from graphvm_runtime.vm.strands import run_strands
+from graphvm_runtime.vm.suppress_warnings import SETTING, without_warnings
 
 if TYPE_CHECKING:
     from graphvm_runtime.vm.dataflow import Dataflow
@@ -128,7 +128,7 @@ class Interpreted:
         self.program = program
         self.needs_step = program.needs_step
         self._interpreter = Interpreter(self._strands, watch)
-        self.run: Callable[..., Sequence[Any]] = quiet(self._run)
+        self.run: Callable[..., Sequence[Any]] = without_warnings(self._run)
 
     def _run(self, step: Step, *args: Any) -> Sequence[Any]:
         results = self._interpreter.run(self.program, step, args)
@@ -161,7 +161,7 @@ class Compiled:
         for each in program.closure():
             self._emit_strands(each)
         if len(program.strands) > 1:
-            self.run: Callable[..., Sequence[Any]] = quiet(self._run_strands)
+            self.run: Callable[..., Sequence[Any]] = without_warnings(self._run_strands)
             self._written = sum(e.instructions for e, _ in self._strand_code.values())
             self.source = "\n".join(e.source for e, _ in self._strand_code.values())
         else:
@@ -170,10 +170,10 @@ class Compiled:
             self._code = code
             self._written = code.instructions
             self.source = code.source
-            self.run = code.run if variable is not None else quiet(code.run)
+            self.run = code.run if variable is not None else without_warnings(code.run)
 
     def _fault(self, error: Exception) -> None:
-        raise_located(error, *self._code.fault(error))
+        raise_translated(error, *self._code.fault(error))
 
     def _emit_strands(self, program: Program) -> None:
         if len(program.strands) > 1:
@@ -212,7 +212,7 @@ def _guarded_strand(code: Emitted) -> Callable[..., Any]:
         try:
             run(step, registers)
         except Exception as error:
-            raise_located(error, *code.fault(error))
+            raise_translated(error, *code.fault(error))
 
     return guarded
 
@@ -228,7 +228,7 @@ class DataflowRun:
     needs_step = True
 
     def __init__(self, dataflow: Dataflow, fetches: int) -> None:
-        self._run = quiet(dataflow.run)
+        self._run = without_warnings(dataflow.run)
         self._fetches = fetches
 
     def run(self, step: Step, *args: Any) -> Sequence[Any]:

@@ -10,7 +10,7 @@ from graphvm_runtime.compiler.program import Call, If, Instruction, Program, Whi
 from graphvm_runtime.compiler.values import own, picked, truth
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.values.resources import Step
-from graphvm_runtime.vm.faults import raise_located
+from graphvm_runtime.vm.error_translation import raise_translated
 
 # told of each kernel call that ended: its step, node, outputs, start and end in seconds
 Watcher = Callable[[Step, Node, Any, float, float], None]
@@ -79,7 +79,7 @@ class Interpreter:
                     self._region(ins, registers, step)
             except Exception as error:
                 values = [registers[r] for r in ins.inputs] if isinstance(ins, Call) else None
-                raise_located(error, ins.node, values)
+                raise_translated(error, ins.node, values)
             if free:
                 for r in ins.dead:
                     registers[r] = None

@@ -18,7 +18,7 @@ from graphvm_runtime.compiler.program import Call, Instruction, Program
 from graphvm_runtime.compiler.values import own
 from graphvm_runtime.errors import GraphvmError
 from graphvm_runtime.values.resources import Step
-from graphvm_runtime.vm.faults import located
+from graphvm_runtime.vm.error_translation import translated
 
 # runs the instructions at these positions over the registers
 RunCode = Callable[[Program, int, list[Any], Step], None]
@@ -128,7 +128,7 @@ def _start(
                     registers[r] = value
             reports.put((number, None))
         else:
-            reports.put((number, located(error, ins.node)))
+            reports.put((number, translated(error, ins.node)))
 
     if isinstance(ins, Call) and ins.kernel.start is not None:
         args = [registers[r] for r in ins.inputs]
@@ -137,7 +137,7 @@ def _start(
         try:
             ins.kernel.start(step, done, *args)
         except Exception as error:
-            reports.put((number, located(error, ins.node)))
+            reports.put((number, translated(error, ins.node)))
         return
 
     def run() -> None:
@@ -145,7 +145,7 @@ def _start(
             with np.errstate(all="ignore"):
                 run_strand(program, number, registers, step)
         except Exception as error:
-            reports.put((number, located(error, ins.node)))
+            reports.put((number, translated(error, ins.node)))
         else:
             reports.put((number, None))
 

@@ -1,4 +1,4 @@
-"""Merges pure nodes that compute the same from the same."""
+"""Common-subexpression elimination among pure nodes."""
 
 from __future__ import annotations
 

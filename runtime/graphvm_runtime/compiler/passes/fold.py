@@ -1,4 +1,4 @@
-"""Computes what depends on constants alone."""
+"""Constant folding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaves out what no fetch and no target needs, in the graph and in the functions it uses."""
+"""Dead-code elimination from fetches and targets, in the graph and in the functions it uses."""
 
 from __future__ import annotations
 

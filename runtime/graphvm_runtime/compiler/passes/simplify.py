@@ -1,4 +1,4 @@
-"""Leaves out nodes that hand their input on unchanged."""
+"""Removes identities: casts to the same type, reshapes to the same shape and the like."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from graphvm_runtime.dtypes import DType, bool_, int32, string
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ir.bodies import passes_through
+from graphvm_runtime.ir.bodies import is_loop_invariant
 from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.control_flow.cases import without_cases
 from graphvm_runtime.ir.control_flow.rewriting import colocated, identity, new_node
@@ -73,7 +73,7 @@ def loose_ends(graph: Graph) -> frozenset[str]:
         loose = [i for i in range(len(node.outputs)) if Endpoint(node.name, i) not in taken]
         if node.op.name in LOOPS:
             body = graph.function(node.attrs["body"])
-            loose = [i for i in loose if not passes_through(body, i)]
+            loose = [i for i in loose if not is_loop_invariant(body, i)]
         if loose:
             out.add(node.name)
     return frozenset(out)

@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from graphvm_runtime.ir.control_flow.deadness import ALWAYS, Lives, believed, liveness
 from graphvm_runtime.ir.control_flow.frames import Frame, frames
-from graphvm_runtime.ir.control_flow.liveness import ALWAYS, Lives, believed, liveness
 from graphvm_runtime.ir.control_flow.raise_conds import raise_conds
 from graphvm_runtime.ir.control_flow.raise_loops import raise_loop
 from graphvm_runtime.ir.control_flow.regions import Keep, Raised, Refused

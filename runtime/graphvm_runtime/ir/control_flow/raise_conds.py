@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from graphvm_runtime.dtypes import bool_, int32
 from graphvm_runtime.ir.constants import constant
+from graphvm_runtime.ir.control_flow.deadness import Join, Liveness, Lives
 from graphvm_runtime.ir.control_flow.frames import Frame
-from graphvm_runtime.ir.control_flow.liveness import Join, Liveness, Lives
 from graphvm_runtime.ir.control_flow.regions import Keep, Raised, Refused
 from graphvm_runtime.ir.control_flow.rewriting import (
     Body,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from graphvm_runtime.ir.control_flow.deadness import ALWAYS, Liveness, Lives
 from graphvm_runtime.ir.control_flow.frames import Frame
-from graphvm_runtime.ir.control_flow.liveness import ALWAYS, Liveness, Lives
 from graphvm_runtime.ir.control_flow.regions import Keep, Refused
 from graphvm_runtime.ir.control_flow.rewriting import (
     Body,

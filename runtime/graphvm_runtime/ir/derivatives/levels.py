@@ -15,7 +15,7 @@ from graphvm_runtime.shapes import TensorType
 
 
 @dataclass(eq=False)
-class Level:
+class BodyEditor:
     """The nodes of the graph, or of one body of one node of it, while they change."""
 
     nodes: dict[str, Node]
@@ -24,8 +24,8 @@ class Level:
     result_names: list[str]
     control: tuple[str, ...]
     function: Function | None = None
-    owner: tuple[Level, str, str] | None = None  # level, node, attribute
-    bodies: dict[tuple[str, str], Level] = field(default_factory=dict)
+    owner: tuple[BodyEditor, str, str] | None = None  # level, node, attribute
+    bodies: dict[tuple[str, str], BodyEditor] = field(default_factory=dict)
     live: set[str] = field(default_factory=set)
     # outputs of control flow nodes that are needed
     used: set[Endpoint] = field(default_factory=set)
@@ -33,7 +33,7 @@ class Level:
     changed: bool = False
 
     @classmethod
-    def of(cls, function: Function, owner: tuple[Level, str, str] | None = None) -> Level:
+    def of(cls, function: Function, owner: tuple[BodyEditor, str, str] | None = None) -> BodyEditor:
         """The body of a function."""
         return cls(
             {n.name: n for n in function.body.nodes},
@@ -53,7 +53,7 @@ class Level:
         """How many bodies it lies in."""
         return 0 if self.owner is None else self.owner[0].depth + 1
 
-    def above(self, steps: int) -> list[Level]:
+    def above(self, steps: int) -> list[BodyEditor]:
         """This level and those around it, outermost first, `steps` + 1 of them."""
         out = [self]
         while len(out) <= steps:
@@ -124,7 +124,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class CapturePath:
     """The way of a value out of the bodies that make it and into those that need it.
 
     Attributes:
@@ -135,10 +135,10 @@ class Way:
     """
 
     steps: tuple[tuple[str, str], ...]
-    sources: tuple[Level, ...]
-    readers: tuple[Level, ...]
+    sources: tuple[BodyEditor, ...]
+    readers: tuple[BodyEditor, ...]
     device: DeviceSpec
 
-    def outer(self) -> Way:
+    def outer(self) -> CapturePath:
         """The rest of the way, once the innermost bodies are left behind."""
-        return Way(self.steps[:-1], self.sources[:-1], self.readers[:-1], self.device)
+        return CapturePath(self.steps[:-1], self.sources[:-1], self.readers[:-1], self.device)

@@ -20,7 +20,7 @@ from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.dtypes import DType, int32, variant
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
-from graphvm_runtime.ir.derivatives.levels import Level, Way
+from graphvm_runtime.ir.derivatives.levels import BodyEditor, CapturePath
 from graphvm_runtime.ir.derivatives.recomputing import Recomputing
 from graphvm_runtime.ir.derivatives.saved import (
     COUNT,
@@ -76,16 +76,16 @@ class _Work:
         self.fetches = fetches
         self.library = dict(graph.library)
         self.concerned = concerned_functions(graph.nodes, graph.library)
-        self.top = Level({n.name: n for n in graph.nodes}, [], [], [], ())
-        self.pending: list[tuple[Level, Endpoint | str]] = []
-        self.saved: list[tuple[Level, Node]] = []
-        self.outputs: dict[tuple[Level, str, str, Endpoint], Endpoint] = {}
-        self.inputs: dict[tuple[Level, Endpoint], Endpoint] = {}
-        self.items: dict[tuple[Level, Endpoint], Endpoint] = {}
-        self.shapes: dict[tuple[Level, Endpoint, DType], Endpoint] = {}
-        self.counts: dict[tuple[Level, str], Endpoint] = {}
-        self.lists: dict[tuple[Level, str], Endpoint] = {}
-        self.functions: dict[Level, str] = {}
+        self.top = BodyEditor({n.name: n for n in graph.nodes}, [], [], [], ())
+        self.pending: list[tuple[BodyEditor, Endpoint | str]] = []
+        self.saved: list[tuple[BodyEditor, Node]] = []
+        self.outputs: dict[tuple[BodyEditor, str, str, Endpoint], Endpoint] = {}
+        self.inputs: dict[tuple[BodyEditor, Endpoint], Endpoint] = {}
+        self.items: dict[tuple[BodyEditor, Endpoint], Endpoint] = {}
+        self.shapes: dict[tuple[BodyEditor, Endpoint, DType], Endpoint] = {}
+        self.counts: dict[tuple[BodyEditor, str], Endpoint] = {}
+        self.lists: dict[tuple[BodyEditor, str], Endpoint] = {}
+        self.functions: dict[BodyEditor, str] = {}
         self.again = Recomputing(self._kept, self._carried, self._input)
 
     def done(self) -> Graph:
@@ -93,7 +93,7 @@ class _Work:
             return self.graph
         self._demand_all()
         counts = []
-        asked: list[tuple[Level, Node, list[Node]]] = []
+        asked: list[tuple[BodyEditor, Node, list[Node]]] = []
         whole = set()
         for level, node in self.saved:
             if path_of(node)[1].endswith(COUNT):
@@ -140,7 +140,7 @@ class _Work:
             else:
                 self._demand_node(level, what)
 
-    def _demand(self, level: Level, end: Endpoint) -> None:
+    def _demand(self, level: BodyEditor, end: Endpoint) -> None:
         if end in level.used:
             return
         level.used.add(end)
@@ -158,7 +158,7 @@ class _Work:
                 if body is not None and attr != "cond":
                     self.pending.append((body, body.results[end.index]))
 
-    def _demand_node(self, level: Level, name: str) -> None:
+    def _demand_node(self, level: BodyEditor, name: str) -> None:
         if name in level.live:
             return
         level.live.add(name)
@@ -177,7 +177,7 @@ class _Work:
         else:
             self.pending.extend((level, e) for e in node.inputs)
 
-    def _demand_param(self, body: Level, index: int) -> None:
+    def _demand_param(self, body: BodyEditor, index: int) -> None:
         """A parameter is needed: so is the input that it stands for."""
         assert body.owner is not None
         level, name, _ = body.owner
@@ -188,14 +188,14 @@ class _Work:
             at = index + (node.op.region.first if node.op.region else 0)
             self.pending.append((level, node.inputs[at]))
 
-    def _demand_variable(self, level: Level, node: Node, index: int) -> None:
+    def _demand_variable(self, level: BodyEditor, node: Node, index: int) -> None:
         """A loop variable is needed: at the start, and after each iteration."""
         body = level.bodies[node.name, "body"]
         self.pending.append((level, node.inputs[index]))
         self.pending.append((body, body.params[index]))
         self.pending.append((body, body.results[index]))
 
-    def _open(self, level: Level, node: Node) -> None:
+    def _open(self, level: BodyEditor, node: Node) -> None:
         """Makes the bodies of a node levels of their own.
 
         Until then all of the node was taken; from then on it counts which outputs are used, so
@@ -209,15 +209,15 @@ class _Work:
             level.used.difference_update(again)
             self.pending.extend((level, e) for e in again)
 
-    def _open_body(self, level: Level, node: Node, attr: str) -> None:
+    def _open_body(self, level: BodyEditor, node: Node, attr: str) -> None:
         function = self.graph.function(body_ref(node, attr))
-        body = Level.of(function, (level, node.name, attr))
+        body = BodyEditor.of(function, (level, node.name, attr))
         level.bodies[node.name, attr] = body
         self.pending.extend((body, n) for n in function.control)
         if attr == "cond":
             self.pending.extend((body, e) for e in function.results)
 
-    def _demand_source(self, level: Level, saved: Node) -> None:
+    def _demand_source(self, level: BodyEditor, saved: Node) -> None:
         steps, last = path_of(saved)
         at = level.above(len(steps))[0]
         for name, attr in steps:
@@ -238,7 +238,7 @@ class _Work:
 
     # -- ways out of and into bodies -------------------------------------------------------
 
-    def _brought(self, level: Level, saved: Node, shape: Node | None = None) -> Endpoint:
+    def _brought(self, level: BodyEditor, saved: Node, shape: Node | None = None) -> Endpoint:
         """The value that a `_Saved` node names, or its shape, in the body that needs it."""
         steps, last = path_of(saved)
         readers = level.above(len(steps))
@@ -256,9 +256,9 @@ class _Work:
             device = sources[-1].nodes[value.node].device
             if shape is not None:
                 value = self._shape(sources[-1], value, shape)
-        return self._carried(Way(steps, tuple(sources), tuple(readers), device), value)
+        return self._carried(CapturePath(steps, tuple(sources), tuple(readers), device), value)
 
-    def _carried(self, way: Way, value: Endpoint) -> Endpoint:
+    def _carried(self, way: CapturePath, value: Endpoint) -> Endpoint:
         """A value at the end of a way, at the other end."""
         if not way.steps:
             return value
@@ -267,7 +267,7 @@ class _Work:
             return self.again.ask(way, value)
         return self._kept(way, value)
 
-    def _kept(self, way: Way, value: Endpoint) -> Endpoint:
+    def _kept(self, way: CapturePath, value: Endpoint) -> Endpoint:
         """The same, by way of another output of the innermost body's node."""
         name, attr = way.steps[-1]
         outside = self._output(way.sources[-2], name, attr, value, way.device)
@@ -280,7 +280,7 @@ class _Work:
         return found
 
     def _output(
-        self, level: Level, name: str, attr: str, value: Endpoint, device: DeviceSpec
+        self, level: BodyEditor, name: str, attr: str, value: Endpoint, device: DeviceSpec
     ) -> Endpoint:
         """A value of a body as an output of its node: a list of all, where it is a loop."""
         key = (level, name, attr, value)
@@ -293,7 +293,7 @@ class _Work:
         return self.outputs[key]
 
     def _collected(
-        self, level: Level, name: str, body: Level, value: Endpoint, device: DeviceSpec
+        self, level: BodyEditor, name: str, body: BodyEditor, value: Endpoint, device: DeviceSpec
     ) -> Endpoint:
         type_ = body.type_of(value)
         what = f"{name}/{value.node.rpartition('/')[2]}"
@@ -322,7 +322,7 @@ class _Work:
         self.lists.setdefault((level, name), out)
         return out
 
-    def _returned(self, level: Level, name: str, attr: str, value: Endpoint) -> Endpoint:
+    def _returned(self, level: BodyEditor, name: str, attr: str, value: Endpoint) -> Endpoint:
         node = level.nodes[name]
         type_ = level.bodies[name, attr].type_of(value)
         for each in body_keys(node):
@@ -335,7 +335,7 @@ class _Work:
         level.nodes[name] = _extended(node, "Tout", (), (type_,))
         return Endpoint(name, at)
 
-    def _input(self, outer: Level, inner: Level, value: Endpoint) -> Endpoint:
+    def _input(self, outer: BodyEditor, inner: BodyEditor, value: Endpoint) -> Endpoint:
         """A value from around a region, inside one of its bodies."""
         key = (inner, value)
         if key not in self.inputs:
@@ -357,7 +357,7 @@ class _Work:
         return self.inputs[key]
 
     def _loop_variable(
-        self, level: Level, name: str, start: Endpoint, type_: TensorType, what: str
+        self, level: BodyEditor, name: str, start: Endpoint, type_: TensorType, what: str
     ) -> int:
         """A new loop variable, which the body passes through as yet; its place."""
         node = level.nodes[name]
@@ -369,7 +369,12 @@ class _Work:
         return len(node.outputs)
 
     def _item(
-        self, body: Level, list_: Endpoint, type_: TensorType, backwards: bool, device: DeviceSpec
+        self,
+        body: BodyEditor,
+        list_: Endpoint,
+        type_: TensorType,
+        backwards: bool,
+        device: DeviceSpec,
     ) -> Endpoint:
         """What a list holds for the iteration of a derived loop."""
         key = (body, list_)
@@ -393,7 +398,7 @@ class _Work:
             )
         return self.items[key]
 
-    def _shape(self, level: Level, value: Endpoint, like: Node) -> Endpoint:
+    def _shape(self, level: BodyEditor, value: Endpoint, like: Node) -> Endpoint:
         key = (level, value, like.outputs[0].dtype)
         if key not in self.shapes:
             attrs = {**like.attrs, "T": level.type_of(value).dtype}
@@ -403,7 +408,7 @@ class _Work:
             )
         return self.shapes[key]
 
-    def _trips(self, level: Level, name: str) -> Endpoint:
+    def _trips(self, level: BodyEditor, name: str) -> Endpoint:
         """How often a loop runs."""
         key = (level, name)
         if key not in self.counts:
@@ -425,7 +430,7 @@ class _Work:
 
     # -- the graph anew --------------------------------------------------------------------
 
-    def _nodes(self, level: Level) -> list[Node]:
+    def _nodes(self, level: BodyEditor) -> list[Node]:
         """What is left of a level, its bodies made into functions."""
         kept = [
             n for n in level.nodes.values()
@@ -464,18 +469,18 @@ class _Work:
             out.append(node)
         return ordered(out)
 
-    def _unused(self, level: Level, out: list[Node], type_: TensorType) -> Endpoint:
+    def _unused(self, level: BodyEditor, out: list[Node], type_: TensorType) -> Endpoint:
         end = level.placeholder(type_)
         out.append(level.nodes[end.node])
         return end
 
-    def _function(self, level: Level) -> str:
+    def _function(self, level: BodyEditor) -> str:
         """The name of the function that a body has become."""
         if level not in self.functions:
             self.functions[level] = self._made_function(level)
         return self.functions[level]
 
-    def _made_function(self, level: Level) -> str:
+    def _made_function(self, level: BodyEditor) -> str:
         old = level.function
         assert old is not None
         assert level.owner is not None
@@ -503,11 +508,11 @@ class _Work:
         return name
 
 
-def _source_key(level: Level, saved: Node) -> tuple[Level, tuple[bytes, ...]]:
+def _source_key(level: BodyEditor, saved: Node) -> tuple[BodyEditor, tuple[bytes, ...]]:
     return level.above(len(path_of(saved)[0]))[0], saved.attrs["path"]
 
 
-def _shape_readers(level: Level, saved: Node) -> list[Node]:
+def _shape_readers(level: BodyEditor, saved: Node) -> list[Node]:
     """The nodes that take a saved value, where all of them want only its shape."""
     end = Endpoint(saved.name)
     if end in level.results:

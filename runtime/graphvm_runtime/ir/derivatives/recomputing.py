@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graphvm_runtime.ir.bodies import body_keys
-from graphvm_runtime.ir.derivatives.levels import Level, Way
+from graphvm_runtime.ir.derivatives.levels import BodyEditor, CapturePath
 from graphvm_runtime.ir.derivatives.saved import SAVED
 from graphvm_runtime.ir.graph import Endpoint, Node
 
@@ -28,17 +28,17 @@ class Recomputing:
 
     def __init__(
         self,
-        kept: Callable[[Way, Endpoint], Endpoint],
-        carried: Callable[[Way, Endpoint], Endpoint],
-        given: Callable[[Level, Level, Endpoint], Endpoint],
+        kept: Callable[[CapturePath, Endpoint], Endpoint],
+        carried: Callable[[CapturePath, Endpoint], Endpoint],
+        given: Callable[[BodyEditor, BodyEditor, Endpoint], Endpoint],
     ) -> None:
         self._kept = kept
         self._carried = carried
         self._given = given
-        self._asked: list[tuple[Way, Endpoint, Endpoint]] = []
-        self._stands: dict[tuple[Level, Level, Endpoint], Endpoint] = {}
+        self._asked: list[tuple[CapturePath, Endpoint, Endpoint]] = []
+        self._stands: dict[tuple[BodyEditor, BodyEditor, Endpoint], Endpoint] = {}
 
-    def ask(self, way: Way, value: Endpoint) -> Endpoint:
+    def ask(self, way: CapturePath, value: Endpoint) -> Endpoint:
         """Notes that a value is needed; what stands for it until `copy_all`."""
         reader = way.readers[-1]
         key = (way.sources[-1], reader, value)
@@ -57,14 +57,14 @@ class Recomputing:
             deepest = max(way.sources[-1].depth for way, _, _ in self._asked)
             now = [w for w in self._asked if w[0].sources[-1].depth == deepest]
             self._asked = [w for w in self._asked if w[0].sources[-1].depth < deepest]
-            copies: dict[tuple[Level, Level], _Copies] = {}
+            copies: dict[tuple[BodyEditor, BodyEditor], _Copies] = {}
             for way, value, stand in now:
                 source, reader = way.sources[-1], way.readers[-1]
                 made = copies.setdefault((source, reader), _Copies(self, way))
                 reader.replaced[stand] = made.of(value)
                 reader.live.discard(stand.node)
 
-    def brought(self, way: Way, value: Endpoint) -> Endpoint:
+    def brought(self, way: CapturePath, value: Endpoint) -> Endpoint:
         """Brings over what is not computed again: a variable of the loop, or a kept output."""
         source, reader = way.sources[-1], way.readers[-1]
         place = source.param_index.get(value.node)
@@ -79,7 +79,7 @@ class Recomputing:
 class _Copies:
     """Nodes of one body, copied into another."""
 
-    def __init__(self, work: Recomputing, way: Way) -> None:
+    def __init__(self, work: Recomputing, way: CapturePath) -> None:
         self._work = work
         self._way = way
         self._source = way.sources[-1]

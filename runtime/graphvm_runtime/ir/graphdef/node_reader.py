@@ -35,8 +35,8 @@ from graphvm_runtime.ir.graphdef.file_order import (
 from graphvm_runtime.ir.graphdef.functions import Instances
 from graphvm_runtime.ir.graphdef.tensor_proto import decode, is_truncated
 from graphvm_runtime.ir.infer import Resolution
+from graphvm_runtime.ir.inference_cache import Types
 from graphvm_runtime.ir.names import legal_name, parse_body_output, parse_output
-from graphvm_runtime.ir.typed import Types
 from graphvm_runtime.ops.control_flow import MERGES, NEXTS
 from graphvm_runtime.ops.functional import CALLS
 from graphvm_runtime.ops.registry import REQUIRED, Attrs, AttrValue, FuncRef, OpDef, known, lookup

@@ -13,7 +13,7 @@ from typing import Any
 
 from graphvm_runtime.dtypes import from_enum
 from graphvm_runtime.errors import GraphError, GraphvmError, warned
-from graphvm_runtime.ir.effects import Traces
+from graphvm_runtime.ir.effects import SideEffects
 from graphvm_runtime.ir.graph import GRADIENT, PRODUCER, Endpoint, Function, Graph, Node
 from graphvm_runtime.ir.graphdef.attrs import (
     Bindings,
@@ -142,7 +142,7 @@ def read_library(
                 failed[name] = error.what
     for name, what in failed.items():
         warned(f"function {name!r}, which nothing calls, is left out: {what}")
-    left_by = Traces({**instances.known, **out}).left_by
+    left_by = SideEffects({**instances.known, **out}).left_by
     return {
         name: _prompt(out[name], left_by) if name in instances.called else out[name]
         for name in sorted(out, key=origin.__getitem__)

@@ -22,10 +22,10 @@ from graphvm_runtime.device_spec import DeviceSpec
 from graphvm_runtime.errors import UnimplementedError
 from graphvm_runtime.ir.graph import Endpoint, Graph
 
-__all__ = ["Partition", "Share", "partition", "whole"]
+__all__ = ["GraphPart", "Partition", "partition", "whole"]
 
 
-class Share(NamedTuple):
+class GraphPart(NamedTuple):
     """What one device runs.
 
     Attributes:
@@ -51,7 +51,7 @@ class Partition:
     default: DeviceSpec
     name: str = "partition"
 
-    def __call__(self, graph: Graph, request: Request) -> list[Share]:
+    def __call__(self, graph: Graph, request: Request) -> list[GraphPart]:
         """The shares.
 
         Raises:
@@ -73,13 +73,13 @@ class Partition:
         return [whole(graph, request, devices.pop() if devices else self.default)]
 
 
-def whole(graph: Graph, request: Request, device: DeviceSpec) -> Share:
+def whole(graph: Graph, request: Request, device: DeviceSpec) -> GraphPart:
     """All of a graph as the share of one device."""
     every = tuple(range(len(request.feeds))), tuple(range(len(request.fetches)))
-    return Share(device, graph, request, *every)
+    return GraphPart(device, graph, request, *every)
 
 
-def partition(graph: Graph, request: Request, default: DeviceSpec) -> list[Share]:
+def partition(graph: Graph, request: Request, default: DeviceSpec) -> list[GraphPart]:
     """The shares of a placed graph.
 
     Args:
@@ -123,7 +123,7 @@ def partition(graph: Graph, request: Request, default: DeviceSpec) -> list[Share
             tuple(nodes), shared.of.get(device, {}), graph.producer,
             graph.min_consumer,
         )  # fmt: skip
-        out.append(Share(
+        out.append(GraphPart(
             device, made, part,
             tuple(feeds[e] for e in taken), tuple(i for i, _ in mine),
         ))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Output types, shared between nodes and remembered by the types that go in."""
+"""Type inference with a cache: output types by attributes, input types and input values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes counted loops as calls."""
+"""Lowers `For` loops to calls."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from graphvm_runtime.ir.graph import Graph
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class LowerFor:
     """See `ir.calls`."""
 
-    name: str = "counted"
+    name: str = "lower-for"
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph without `For` nodes."""

@@ -1,4 +1,4 @@
-"""What a failing kernel raises, as a typed error that names the node and the user's line."""
+"""Translates what a kernel raises into a typed error with its node and the user's line."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from graphvm_runtime.ir.graph import Node, source_text
 from graphvm_runtime.ir.infer import infer
 from graphvm_runtime.ops.registry import Value, as_value
 from graphvm_runtime.shapes import TensorType, size_of
-from graphvm_runtime.values.held import Held
+from graphvm_runtime.values.handle_value import HandleValue
 
 
-def located(
+def translated(
     error: Exception, node: Node | None, inputs: Sequence[Any] | None = None
 ) -> GraphvmError:
     """The error as one of ours, tied to the node where it was raised.
@@ -58,7 +58,7 @@ def located(
             )
         elif isinstance(error, MemoryError):
             found = ResourceExhaustedError(f"out of memory{_wanted(_inferred(node, inputs))}")
-        elif isinstance(error, AttributeError) and isinstance(error.obj, Held):
+        elif isinstance(error, AttributeError) and isinstance(error.obj, HandleValue):
             # kernels take it as given that a handle is of the kind that they need
             found = InvalidArgumentError(
                 f"an input is {error.obj.kind}, another kind than the op takes: {error.obj!r}"
@@ -146,11 +146,11 @@ class _Known:
         return None
 
 
-def raise_located(
+def raise_translated(
     error: Exception, node: Node | None, inputs: Sequence[Any] | None = None
 ) -> NoReturn:
-    """Raises the error as one of ours; the one it was stays its cause. See `located`."""
-    fault = located(error, node, inputs)
+    """Raises the error as one of ours; the one it was stays its cause. See `translated`."""
+    fault = translated(error, node, inputs)
     if fault is error:
         raise error
     raise fault from error

@@ -1,4 +1,4 @@
-"""Finds the variables of a loop that count up to a bound, which Python's own integers can hold.
+"""Induction variables: loop variables that count up to a bound, kept as Python integers.
 
 NumPy's scalars are slow to add and to compare. A variable that a constant is added to once an
 iteration, and that the condition keeps below a bound, cannot overflow, so a plain `int` says the

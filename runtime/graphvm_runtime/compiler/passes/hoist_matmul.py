@@ -1,4 +1,4 @@
-"""Products with the elements of a sequence, made for the whole sequence before the loop.
+"""Hoists input projections: one product for a whole sequence before a loop, not one a step.
 
 A recurrent network multiplies `[x_t, h]` by a matrix in each iteration. Of that, `x_t` times its
 rows of the matrix needs nothing that the loop makes: for all t together it is one product, which
@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.dtypes import float32, float64, int32, resource, variant
-from graphvm_runtime.ir.bodies import callees_first, passes_through
-from graphvm_runtime.ir.derivatives.levels import Level
-from graphvm_runtime.ir.effects import Traces
+from graphvm_runtime.ir.bodies import is_loop_invariant, postorder
+from graphvm_runtime.ir.derivatives.levels import BodyEditor
+from graphvm_runtime.ir.effects import SideEffects
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, ordered, unused
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.functional import LOOPS
@@ -29,13 +29,13 @@ _LIST = TensorType(variant, ())
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class HoistMatmul:
     """Takes products with elements of a sequence out of loops that run through it.
 
     They are rounded otherwise than the product of the whole row was.
     """
 
-    name: str = "ahead"
+    name: str = "hoist-matmul"
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph with such products ahead of its loops, bodies included."""
@@ -45,7 +45,7 @@ class Ahead:
             return [ref.name for node in library[name].body.nodes for ref in node.functions()]
 
         # a body is copied as it is by then, so its own loops come first
-        for name in callees_first(graph.library, callees):
+        for name in postorder(graph.library, callees):
             nodes = _rewritten(library[name].body.nodes, library)
             if nodes is not None:
                 body = replace(library[name].body, nodes=nodes)
@@ -58,7 +58,7 @@ class Ahead:
 
 def _rewritten(nodes: Sequence[Node], library: dict[str, Function]) -> tuple[Node, ...] | None:
     """The nodes with products ahead of the loops among them; None where there are none."""
-    outer = Level({n.name: n for n in nodes}, [], [], [], ())
+    outer = BodyEditor({n.name: n for n in nodes}, [], [], [], ())
     for node in nodes:
         if node.op.name in LOOPS:
             products = _Candidates(outer, node, library).products()
@@ -103,7 +103,7 @@ class _Product:
 class _Candidates:
     """Finds the products of one loop that can be taken out and are worth it."""
 
-    def __init__(self, outer: Level, loop: Node, library: Mapping[str, Function]) -> None:
+    def __init__(self, outer: BodyEditor, loop: Node, library: Mapping[str, Function]) -> None:
         self.outer = outer
         self.loop = loop
         self.library = library
@@ -131,7 +131,7 @@ class _Candidates:
     def _counted(self) -> tuple[Endpoint, int] | None:
         """The parameter that counts from 0 in ones, and up to what constant."""
         inside = self.cond.body.by_name
-        test = _behind(inside, self.cond.results[0])
+        test = _captured_tensors(inside, self.cond.results[0])
         if test.op.name != "Less":
             return None
         places = {p: i for i, p in enumerate(self.cond.params)}
@@ -139,10 +139,10 @@ class _Candidates:
         if place is None:
             return None
         bound = _constant(inside, limit)
-        if limit in places and passes_through(self.body, places[limit]):
+        if limit in places and is_loop_invariant(self.body, places[limit]):
             bound = _constant(self.outer.nodes, self.loop.inputs[places[limit]])
         counter = self.body.params[place]
-        step = _behind(self.nodes, self.body.results[place])
+        step = _captured_tensors(self.nodes, self.body.results[place])
         counts = (
             step.op.name in ("Add", "AddV2")
             and counter in (_end(self.nodes, e) for e in step.inputs)
@@ -154,7 +154,7 @@ class _Candidates:
     def _product(self, node: Node, counter: Endpoint, trips: int) -> _Product | None:
         if node.attrs["transpose_a"] or node.attrs["transpose_b"] or node.after:
             return None
-        row = _behind(self.nodes, node.inputs[0])
+        row = _captured_tensors(self.nodes, node.inputs[0])
         parts = [node.inputs[0]]
         if row.op.name == "ConcatV2":
             if (
@@ -195,23 +195,23 @@ class _Candidates:
 
     def _sequence(self, part: Endpoint, counter: Endpoint) -> Endpoint | None:
         """The tensor, outside, of which each iteration reads the element of its number."""
-        item = _behind(self.nodes, part)
+        item = _captured_tensors(self.nodes, part)
         if item.op.name != "TensorListGetItem" or item.after:
             return None
-        element_shape = _behind(self.nodes, item.inputs[2])
+        element_shape = _captured_tensors(self.nodes, item.inputs[2])
         if element_shape.op.name != "Const" or element_shape.after:
             return None
         place = self.places.get(_end(self.nodes, item.inputs[0]))
         if place is None or _end(self.nodes, item.inputs[1]) != counter:
             return None
-        if not passes_through(self.body, place):
+        if not is_loop_invariant(self.body, place):
             return None
-        made = _behind(self.outer.nodes, self.loop.inputs[place])
+        made = _captured_tensors(self.outer.nodes, self.loop.inputs[place])
         return made.inputs[0] if made.op.name == "TensorListFromTensor" else None
 
     def _matrix(self, end: Endpoint) -> tuple[Endpoint, Node | None, object] | None:
         """What is the same in all iterations: outside, what reads it there, its shape."""
-        read: Node | None = _behind(self.nodes, end)
+        read: Node | None = _captured_tensors(self.nodes, end)
         at = _end(self.nodes, end)
         shape = self.body.body.type_of(at).shape
         if read is not None and read.op.name == "ReadVariableOp":
@@ -221,7 +221,7 @@ class _Candidates:
         else:
             read = None
         place = self.places.get(at)
-        if place is None or not passes_through(self.body, place):
+        if place is None or not is_loop_invariant(self.body, place):
             return None
         outside = self.loop.inputs[place]
         if (self.outer.type_of(outside).dtype.base is resource) != (read is not None):
@@ -230,19 +230,19 @@ class _Candidates:
 
     def _leaves_traces(self) -> bool:
         """Whether an iteration may change a variable."""
-        traces = Traces(self.library)
+        traces = SideEffects(self.library)
         return any(traces.left_by(n) for f in (self.body, self.cond) for n in f.body.nodes)
 
 
 class _Move:
     """Moves products of one loop out of it."""
 
-    def __init__(self, outer: Level, loop: Node, library: dict[str, Function]) -> None:
+    def __init__(self, outer: BodyEditor, loop: Node, library: dict[str, Function]) -> None:
         self.outer = outer
         self.name = loop.name
         self.library = library
         self.functions = {k: library[loop.attrs[k].name] for k in ("cond", "body")}
-        self.cond, self.body = (Level.of(self.functions[k]) for k in ("cond", "body"))
+        self.cond, self.body = (BodyEditor.of(self.functions[k]) for k in ("cond", "body"))
         # all that the loop waits for may change what a variable holds
         self.before = tuple(dict.fromkeys((*loop.after, *(e.node for e in loop.inputs))))
 
@@ -360,7 +360,7 @@ class _Move:
         )
         return param
 
-    def _function(self, level: Level, old: Function) -> str:
+    def _function(self, level: BodyEditor, old: Function) -> str:
         """A new function for a body."""
         name = unused(f"{old.name}_ahead", self.library)
         self.library[name] = replace(
@@ -381,13 +381,13 @@ def _end(nodes: Mapping[str, Node], end: Endpoint) -> Endpoint:
     return end
 
 
-def _behind(nodes: Mapping[str, Node], end: Endpoint) -> Node:
+def _captured_tensors(nodes: Mapping[str, Node], end: Endpoint) -> Node:
     return nodes[_end(nodes, end).node]
 
 
 def _constant(nodes: Mapping[str, Node], end: Endpoint) -> int | None:
     """The value of a whole number that is known, and that comes after nothing."""
-    node = _behind(nodes, end)
+    node = _captured_tensors(nodes, end)
     if node.op.name != "Const" or node.after:
         return None
     value = node.attrs["value"]

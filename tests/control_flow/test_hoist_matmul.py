@@ -34,7 +34,7 @@ def run(fetches: Any, feeds: dict[Any, Any]) -> tuple[list[Any], bool]:
 def both(fetches: Any, feeds: dict[Any, Any]) -> bool:
     """Runs with the pass and without; whether it did something."""
     found, ahead = run(fetches, feeds)
-    with config.PASSES.set("-ahead"):
+    with config.PASSES.set("-hoist-matmul"):
         expected, without = run(fetches, feeds)
     assert not without
     for mine, theirs in zip(found, expected, strict=True):

@@ -1,4 +1,4 @@
-"""Plans which outputs are written into buffers that a program keeps from run to run.
+"""Buffer assignment: which outputs are written into buffers that a program keeps.
 
 A fresh large array costs a page fault for every 4 KiB of it, often more than the arithmetic.
 """

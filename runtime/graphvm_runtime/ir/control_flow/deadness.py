@@ -1,4 +1,4 @@
-"""When the tensors of a frame are alive: under which conditions on predicates they have a value.
+"""Deadness analysis: under which conditions on predicates a tensor of a frame is alive.
 
 A tensor's liveness is a set of literals (predicate, 1 or 0), all of which must hold. What no such
 set describes gets a literal of its own, with -1: alive under a condition that is not known.

@@ -1,4 +1,4 @@
-"""NumPy's warnings off while a program runs: overflow and division by zero give what they give."""
+"""Suppresses NumPy's warnings while a program runs: overflow and division give inf and NaN."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _setting() -> tuple[ContextVar[Any], Any] | None:
 SETTING = _setting()
 
 
-def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+def without_warnings(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, run with NumPy's warnings off."""
     if SETTING is None:
 

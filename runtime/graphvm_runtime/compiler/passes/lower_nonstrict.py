@@ -1,4 +1,4 @@
-"""Lowers functional regions that may not be one instruction.
+"""Lowers functional control flow that may not be one instruction to dataflow primitives.
 
 Those that queues run across (`ir.strictness`), and those whose functions hold primitives that
 could not be raised: the dataflow machine runs them.
@@ -17,10 +17,10 @@ from graphvm_runtime.ops.functional import LOOPS, REGIONS
 
 
 @dataclass(frozen=True, slots=True)
-class NonStrict:
+class LowerNonstrict:
     """Leaves a graph as it is where instructions will do, as nearly always."""
 
-    name: str = "nonstrict"
+    name: str = "lower-nonstrict"
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph with such regions as dataflow primitives."""

@@ -1,4 +1,4 @@
-"""Values that are no arrays: what handles and variants stand for."""
+"""Base of the values behind handles and variants."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 from graphvm_runtime.errors import InvalidArgumentError
 
 
-class Held:
+class HandleValue:
     """A value that a register holds as it is: a resource, or the value of a variant."""
 
     __slots__ = ()
@@ -26,7 +26,7 @@ class Held:
         return value
 
 
-class Variant(Held):
+class Variant(HandleValue):
     """The value of a variant, to shapes a scalar."""
 
     __slots__ = ()

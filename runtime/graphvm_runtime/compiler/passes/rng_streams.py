@@ -1,4 +1,4 @@
-"""Gives each random op of a function a stream of its own."""
+"""Gives each random op of a function a random number stream of its own."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from graphvm_runtime.ops.registry import Effects
 
 
 @dataclass(frozen=True, slots=True)
-class NameStreams:
+class NameRngStreams:
     """Writes the path `function/node` into random ops, before bodies are inlined or merged.
 
     A stream belongs to a session and a path; ops of the graph itself go by their own names.
     """
 
-    name: str = "streams"
+    name: str = "rng-streams"
 
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph with paths in the random ops of its functions."""

@@ -1,4 +1,4 @@
-"""Who owns which array, what dies where, what may be written over.
+"""Memory planning: aliases, last uses, in-place reuse and what escapes a step.
 
 A register's *roots* are the memory that it may share: registers that hold fresh memory, and
 memory from outside of the program as negative numbers.
@@ -109,7 +109,7 @@ class Ownership:
             one_strand: the instructions run in this order and no other.
             plans: whether outputs are written over what nobody reads any more.
         """
-        finish = _Finish(self, code, results, one_strand, plans)
+        finish = _MemoryPlanner(self, code, results, one_strand, plans)
         done = finish.run()
         copies, roots = self._of_results(results, finish.kept)
         over = {ins.into for ins in done if isinstance(ins, Call)}
@@ -146,7 +146,7 @@ class Ownership:
         return tuple(copies), tuple(roots_out)
 
 
-class _Finish:
+class _MemoryPlanner:
     def __init__(
         self,
         memory: Ownership,

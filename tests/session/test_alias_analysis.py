@@ -11,7 +11,7 @@ import graphvm as tf
 from graphvm_runtime.compiler.assemble import Assembler
 from graphvm_runtime.compiler.program import Call
 from graphvm_runtime.dtypes import float64
-from graphvm_runtime.ir.derivatives.levels import Level
+from graphvm_runtime.ir.derivatives.levels import BodyEditor
 from graphvm_runtime.ir.graph import Function, Graph
 from graphvm_runtime.shapes import TensorType
 
@@ -177,7 +177,7 @@ def test_assign_add_from_many_threads_loses_nothing(graph: Any) -> None:
 @pytest.mark.parametrize("of_function", [False, True])
 def test_what_is_sent_is_copied_where_it_may_be_written_over(of_function: bool) -> None:
     """A step may still read what it sent when its program has gone on."""
-    level = Level({}, [], [], [], ())
+    level = BodyEditor({}, [], [], [], ())
     level.param("x", TensorType(float64, (1000,)))
     attrs = {"T": float64, "_channel": 0, "recv_device": b"/job:worker/task:1"}
     level.add("send", "_Send", level.params, attrs, [])
