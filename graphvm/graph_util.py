@@ -11,6 +11,7 @@ from typing import Any
 from graphvm.graph.graph import Graph
 from graphvm.graphdef.freezing import frozen
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.names import named_node
 from graphvm_runtime.ops.registry import Trait, has_trait, known, lookup
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.protos.node_def_pb2 import NodeDef
@@ -47,7 +48,7 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> GraphDef:
         if name not in by_name:
             raise GraphError(f"the graph has no node {name!r}")
         needed.add(name)
-        pending.extend(_plain(text) for text in by_name[name].input)
+        pending.extend(named_node(text) for text in by_name[name].input)
     out = GraphDef(versions=given.versions, library=given.library)
     out.node.extend(node for node in given.node if node.name in needed)
     return out
@@ -132,7 +133,7 @@ def remove_training_nodes(
     keep = set(protected_nodes or ())
     by_name = {node.name: node for node in given.node}
     # a node that others wait for, or that waits itself, orders something: it stays
-    waited = {_plain(t) for n in given.node for t in n.input if t.startswith("^")}
+    waited = {named_node(t) for n in given.node for t in n.input if t.startswith("^")}
     through: dict[str, str] = {}
     for node in given.node:
         if node.op not in ("Identity", "CheckNumerics") or node.name in keep | waited:
@@ -153,20 +154,14 @@ def remove_training_nodes(
 
 def _reads_reference(by_name: dict[str, NodeDef], node: NodeDef) -> bool:
     """Whether an identity is the read of a reference, which happens when it runs."""
-    below = by_name.get(_plain(node.input[0]))
+    below = by_name.get(named_node(node.input[0]))
     return below is None or (known(below.op) and any(o.is_ref for o in lookup(below.op).outputs))
 
 
 def _followed(text: str, through: dict[str, str]) -> str:
-    while (name := _plain(text)) in through and not text.startswith("^"):
+    while (name := named_node(text)) in through and not text.startswith("^"):
         text = through[name]
     return text
-
-
-def _plain(text: str) -> str:
-    """The node in an input, `^x` or `x:1`."""
-    name, colon, index = text.removeprefix("^").rpartition(":")
-    return name if colon and index.isdecimal() else text.removeprefix("^")
 
 
 def _body_nodes(message: GraphDef) -> list[NodeDef]:

@@ -15,6 +15,7 @@ from graphvm_runtime.errors import (
     clipped,
 )
 from graphvm_runtime.ir.graph import Endpoint, Node, source_text
+from graphvm_runtime.ir.names import as_text, split_output
 
 _FEW = 5000  # nodes among which a name is searched for in no time that a user would notice
 
@@ -207,10 +208,8 @@ class NodeTable:
             conversion = getattr(obj, "_as_graph_element", None)
             if conversion is not None:
                 obj = conversion()
-        if isinstance(obj, bytes):
-            obj = obj.decode(errors="surrogateescape")
-        if isinstance(obj, str):
-            return self._named(obj, allow_tensor, allow_operation)
+        if isinstance(obj, (str, bytes)):
+            return self._named(as_text(obj), allow_tensor, allow_operation)
         if (allow_tensor and isinstance(obj, Tensor)) or (
             allow_operation and isinstance(obj, Operation)
         ):
@@ -221,8 +220,8 @@ class NodeTable:
         raise TypeError(f"a {type(obj).__name__} does not convert to a {wanted}: {clipped(obj)}")
 
     def _named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Tensor | Operation:
-        node, colon, index = name.rpartition(":")
-        if not colon:
+        node, index = split_output(name)
+        if ":" not in name:
             at = self._positions.get(name)
             if not allow_operation:
                 known = "an operation of the graph" if at is not None else "no tensor"
@@ -235,19 +234,19 @@ class NodeTable:
             return self.operation_at(at)
         if not allow_tensor:
             raise GraphError(f"{name!r} names a tensor, not an operation", do=f"write {node!r}")
-        if not index.isdecimal():
+        if index is None:
             raise GraphError(f"{name!r} is no name: a tensor is named node:index")
         at = self._positions.get(node)
         if at is None:
             what = f"{name!r} is not in the graph: there is no operation {node!r}"
             raise self._missing(what, node)
         outputs = self.operation_at(at).outputs
-        if int(index) >= len(outputs):
+        if index >= len(outputs):
             raise NameNotFoundError(
                 f"{name!r} does not exist: operation {node!r} has {len(outputs)} outputs",
                 node=self.nodes[at].signature(),
             )
-        return outputs[int(index)]
+        return outputs[index]
 
 
 def wrong_graph_error(element: Tensor | Operation) -> GraphError:

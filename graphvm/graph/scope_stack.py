@@ -5,7 +5,6 @@ Scopes belong to a thread: those that one thread opens never touch the nodes of 
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ContextDecorator, contextmanager
@@ -13,10 +12,9 @@ from typing import Any, TypeAlias
 
 from graphvm_runtime.device_spec import ANY, DeviceSpec, parsed
 from graphvm_runtime.errors import GraphError, clipped
+from graphvm_runtime.ir.names import legal_in_scope, legal_name
 
 DeviceFunction: TypeAlias = Callable[[Any], "str | DeviceSpec | None"]
-_AT_ROOT = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*").fullmatch
-_IN_SCOPE = re.compile(r"[A-Za-z0-9_.\\/>-]*").fullmatch
 
 # None ends the search: entries further out do not count.
 DeviceEntry: TypeAlias = "DeviceSpec | DeviceFunction | None"
@@ -164,7 +162,7 @@ def check_name(name: Any, at_root: bool, what: str) -> None:
         raise TypeError(f"a name is text, not {clipped(name)}")
     if name.isalnum() and name.isascii():
         return  # most of them, and fast
-    if not name or not (_AT_ROOT if at_root else _IN_SCOPE)(name):
+    if not name or not (legal_name if at_root else legal_in_scope)(name):
         raise GraphError(
             f"{name!r} is no name of {what}",
             do="use letters, digits and _ . / > -, the first of them a letter or digit",

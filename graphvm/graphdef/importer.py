@@ -21,12 +21,13 @@ from graphvm_runtime.ir.graphdef.functions import Instances
 from graphvm_runtime.ir.graphdef.node_reader import Reader
 from graphvm_runtime.ir.graphdef.read import check_versions, gradients_of, read_library
 from graphvm_runtime.ir.graphdef.write import write_function
+from graphvm_runtime.ir.names import as_text, named_node, parse_output
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 
 
 def import_graph_def(
     graph_def: GraphDef,
-    input_map: Mapping[Any, Any] | None = None,
+    input_map: Mapping[str | bytes, Any] | None = None,
     return_elements: Sequence[str | bytes] | None = None,
     name: str | None = None,
     op_dict: Any = None,
@@ -51,6 +52,7 @@ def import_graph_def(
         GraphError: it is malformed, or `input_map` or `return_elements` name nothing in it.
         ShapeError: shapes do not fit.
         NotFoundError: it has an op that is not known.
+        TypeError: a name is neither text nor bytes.
 
     Source: `tf.import_graph_def`.
     """
@@ -62,20 +64,13 @@ def import_graph_def(
     graph = get_default_graph()
     try:
         with graph.name_scope("import" if name is None else name) as scope:
-            given = {_text(k): v for k, v in (input_map or {}).items()}
-            wanted = None if return_elements is None else [_text(e) for e in return_elements]
+            given = {as_text(k): v for k, v in (input_map or {}).items()}
             inputs = _inputs(graph, name, given)
+            wanted = None if return_elements is None else [as_text(e) for e in return_elements]
             return _imported(graph, message, scope, inputs, wanted, producer_op_list)
     except GraphvmError as error:
         error.located("", user_line())  # where the file does not tell a line
         raise
-
-
-def _text(name: Any) -> str:
-    """A name given as text or bytes. Raises TypeError for anything else."""
-    if not isinstance(name, str | bytes):
-        raise TypeError(f"a name must be text, got {clipped(name)}")
-    return name if isinstance(name, str) else name.decode(errors="surrogateescape")
 
 
 def _as_ours(message: Any) -> GraphDef:
@@ -190,25 +185,16 @@ def _mapped(graph: Graph, inputs: Mapping[str, Any]) -> Mapped:
                 value.op if isinstance(value, Tensor) else value
             ).name
         else:
-            ends[_output(key)] = graph.capture(value).endpoint
+            ends[parse_output(key)] = graph.capture(value).endpoint
     return Mapped(ends, after)
-
-
-def _output(text: str) -> tuple[str, int]:
-    name, colon, index = text.rpartition(":")
-    if not colon:
-        return text, 0
-    if not name or not index.isdecimal() or ":" in name:
-        raise GraphError(f"{text!r} is no name: write node, node:k or ^node")
-    return name, int(index)
 
 
 def _check_input_map(message: GraphDef, names: set[str], inputs: Mapping[str, Any]) -> None:
     """Raises GraphError where a key names nothing, and nothing in the file takes it either."""
-    missing = {k for k in inputs if (k[1:] if k.startswith("^") else _output(k)[0]) not in names}
+    missing = {k for k in inputs if named_node(k) not in names}
     if missing:
-        taken = {t if t.startswith("^") else _output(t) for n in message.node for t in n.input}
-        missing = {k for k in missing if (k if k.startswith("^") else _output(k)) not in taken}
+        taken = {t if t.startswith("^") else parse_output(t) for n in message.node for t in n.input}
+        missing = {k for k in missing if (k if k.startswith("^") else parse_output(k)) not in taken}
     if missing:
         raise GraphError(
             f"input_map names what the graph does not have: {', '.join(sorted(missing))}"
@@ -251,7 +237,7 @@ def _renaming(graph: Graph, names: set[str], scope: str) -> Callable[[str], str]
 
 
 def _check_element(reader: Reader, mapped: Mapped, text: str) -> None:
-    name, index = _output(text)
+    name, index = parse_output(text)
     node = reader.made.get(name)
     is_tensor = ":" in text
     if is_tensor and (name, index) in mapped.ends:
@@ -261,7 +247,7 @@ def _check_element(reader: Reader, mapped: Mapped, text: str) -> None:
 
 
 def _element(graph: Graph, reader: Reader, mapped: Mapped, text: str) -> Tensor | Operation:
-    name, index = _output(text)
+    name, index = parse_output(text)
     if ":" not in text:
         return graph.operation_of(reader.made[name])
     end = mapped.ends.get((name, index))

@@ -16,7 +16,7 @@ from graphvm.graph.graph import Graph, Operation, Tensor
 from graphvm.transforms.scopes import Root
 from graphvm_runtime.errors import RuleError
 from graphvm_runtime.ir.derivatives.saved import FAMILY
-from graphvm_runtime.ir.graph import Endpoint, Node, reachable, source_text
+from graphvm_runtime.ir.graph import Endpoint, Node, reachable, source_text, unused
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.control_flow import PRIMITIVES
 from graphvm_runtime.ops.functional import REGIONS
@@ -164,9 +164,7 @@ class Levels:
             return name
         found = self._names.get((level, name))
         if found is None:
-            found = f"{name}_around{level}"
-            while found in self._there or found in self._own:
-                found += "_"
+            found = unused(f"{name}_around{level}", self._there, self._own)
             self._names[level, name] = found
             self._there[found] = level, name
         return found

@@ -26,6 +26,7 @@ TEXTS = (
     b"", b"x", b"\xff\xfe", b"SAME", b"NHWC", b"loc:@nowhere", b"ab,bc->ac", b"->", b",", b"\x00",
     b"/job:worker/task:1", b"/device:GPU:0", b"no such device", b"^x", b"x:0", b"x:-1", b"a b",
     b"x:99999999999999999999", b"_x", "é".encode(), b"x" * 2000,
+    b"x:" + b"9" * 5000, "x:\u0663".encode(), "x:\u00b2".encode(),
 )  # fmt: skip
 HINTS = (
     "_output_shapes", "_class", "_handle_type", "_gradient_op_type", "_saved", "_family",
@@ -58,7 +59,7 @@ def change_inputs(random: Random, graph: GraphDef) -> None:
     other = _pick(random, nodes)
     new = _pick(random, [
         other.name, f"{other.name}:1", f"^{other.name}", f"{other.name}:output:0", node.name,
-        _text(random), f"{other.name}:{_pick(random, INTEGERS)}",
+        _text(random), f"{other.name}:{_pick(random, INTEGERS)}", f"{other.name}:{'9' * 5000}",
     ])  # fmt: skip
     choice = random.randrange(5)
     if not node.input or choice == 0:

@@ -83,7 +83,7 @@ FAULTS: list[tuple[str, Callable[[tf.GraphDef], Any], type[Exception], str]] = [
     ("missing input", lambda f: f.node[1].input.__setitem__(0, "q"), GraphError, "takes 'q'"),
     ("missing control", lambda f: f.node[1].input.append("^q"), GraphError, "after 'q'"),
     ("bad output", lambda f: f.node[1].input.__setitem__(0, "x:1"), GraphError, "has 1 outputs"),
-    ("no name", lambda f: f.node[1].input.__setitem__(0, "x:y"), GraphError, "no input"),
+    ("no name", lambda f: f.node[1].input.__setitem__(0, "x:y"), GraphError, "named node or"),
     ("self", lambda f: f.node[1].input.__setitem__(0, "y"), GraphError, "circle"),
     ("circle", lambda f: f.node[1].input.__setitem__(0, "z"), GraphError, "circle.*y, z"),
     ("twice", lambda f: setattr(f.node[1], "name", "x"), GraphError, "'x' is not unique"),

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.errors import GraphError
+from graphvm_runtime.ir.names import split_output
 from graphvm_runtime.ops.control_flow import MERGES, NEXTS, PRIMITIVES
 from graphvm_runtime.ops.registry import Attrs, AttrValue, Effects, FuncRef, OpDef
 from graphvm_runtime.shapes import TensorType
@@ -53,10 +54,8 @@ def endpoint(text: str) -> Endpoint:
     """The endpoint written `x:1`, or `x` for output 0. Raises GraphError for a control input."""
     if text.startswith("^"):
         raise GraphError(f"{text!r} is a control input, not a tensor")
-    name, colon, index = text.rpartition(":")
-    if colon and index.isdigit():
-        return Endpoint(name, int(index))
-    return Endpoint(text, 0)
+    name, index = split_output(text)
+    return Endpoint(name, index or 0)
 
 
 class Node(NamedTuple):

@@ -36,8 +36,8 @@ def _listed(value: Array) -> list[int]:
 @kernel("Const")
 def _const(node: Node) -> Kernel:
     value = node.attrs["value"]
-    if not isinstance(value, np.ndarray):  # an UnreadableTensor of `ir.graphdef.attrs`
-        return Kernel(_decoded(node, value), borrowed=True)
+    if not isinstance(value, np.ndarray):  # a tensor of a file, not read yet
+        return Kernel(_written_out(node, value.decode), borrowed=True)
     if value.dtype != node.attrs["dtype"].numpy:
         return Kernel(_raising(node, InvalidArgumentError(
             f"the value is of {value.dtype}, the attribute says {node.attrs['dtype'].name}"
@@ -45,13 +45,13 @@ def _const(node: Node) -> Kernel:
     return Kernel(lambda: value, borrowed=True)
 
 
-def _decoded(node: Node, tensor: Any) -> Callable[[], Any]:
+def _written_out(node: Node, decode: Callable[[], Array]) -> Callable[[], Any]:
     known: list[Any] = []
 
     def call() -> Any:
         if not known:
             try:
-                known.append(tensor.decode())
+                known.append(decode())
             except GraphvmError as error:
                 _raising(node, error)()
         return known[0]

@@ -37,6 +37,7 @@ def _join(node: Node) -> Callable[..., Any]:
     return call
 
 
+_WIDEST = 2**31 - 1  # characters that C's formats, and Python's, can be asked for
 _FLAGS = (b"", b" ", b"+", b"-", b"0", b"#")
 
 
@@ -64,6 +65,10 @@ def _writer(node: Node) -> Callable[[Any], bytes]:
         raise InvalidArgumentError("a tensor list has no form as a string")
     if fill not in _FLAGS:
         raise InvalidArgumentError(f"fill {fill!r} is none of {', '.join(map(repr, _FLAGS))}")
+    if max(width, precision) > _WIDEST:
+        raise InvalidArgumentError(
+            f"width and precision must be at most {_WIDEST}, got {width} and {precision}"
+        )
     if scientific and shortest:
         raise InvalidArgumentError("numbers are written scientific or shortest, not both")
     if exact and dtype is not string and (scientific or shortest or precision > -1):

@@ -15,7 +15,7 @@ from graphvm_runtime.dtypes import float32, float64, int32, resource, variant
 from graphvm_runtime.ir.bodies import is_loop_invariant, postorder
 from graphvm_runtime.ir.derivatives.levels import BodyEditor
 from graphvm_runtime.ir.effects import SideEffects
-from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, ordered
+from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, ordered, unused
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.functional import LOOPS
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
@@ -362,9 +362,7 @@ class _Move:
 
     def _function(self, level: BodyEditor, old: Function) -> str:
         """A new function for a body."""
-        name, number = f"{old.name}_ahead", 1
-        while name in self.library:
-            name, number = f"{old.name}_ahead_{number}", number + 1
+        name = unused(f"{old.name}_ahead", self.library)
         self.library[name] = replace(
             old,
             name=name,

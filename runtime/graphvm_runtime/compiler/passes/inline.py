@@ -13,6 +13,7 @@ from graphvm_runtime.ir.graph import (
     ordered,
     reachable,
     renamed,
+    unused,
 )
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.functional import CALLS
@@ -149,9 +150,7 @@ def _body_of(call: Node, function: Function, taken: set[str]) -> tuple[list[Node
     if beside:
         # results are there when all has run: whoever takes one needs the rest as well
         for i, (end, type_) in enumerate(zip(ends, function.result_types, strict=True)):
-            name = f"{prefix}result_{i}"
-            while name in taken or any(n.name == name for n in out):
-                name += "_"
+            name = unused(f"{prefix}result_{i}", taken, {n.name for n in out})
             attrs = {"T": type_.dtype}
             out.append(
                 Node(name, lookup("Identity"), (end,), tuple(beside), attrs, (type_,), call.device,

@@ -21,6 +21,7 @@ from graphvm_runtime.ir.control_flow.rewriting import (
 )
 from graphvm_runtime.ir.control_flow.strictness import Queues
 from graphvm_runtime.ir.graph import Endpoint, Node
+from graphvm_runtime.ir.names import unused_prefix
 from graphvm_runtime.ops.control_flow import ENTERS, MERGES, NEXTS, PRIMITIVES
 from graphvm_runtime.shapes import TensorType
 
@@ -434,9 +435,7 @@ class _Cond:
 
     def _param_names(self, sides: tuple[_Side, _Side]) -> Callable[[int], str]:
         taken = {n for s in sides for n in s.nodes}
-        prefix = "arg"
-        while any(n.startswith(prefix) for n in taken):
-            prefix += "_"
+        prefix = unused_prefix("arg", taken)
         return lambda index: f"{prefix}{index}"
 
     def _needs_index(self, merge: Node) -> bool:

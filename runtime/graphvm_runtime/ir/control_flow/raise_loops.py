@@ -19,6 +19,7 @@ from graphvm_runtime.ir.control_flow.rewriting import (
 )
 from graphvm_runtime.ir.control_flow.strictness import Queues
 from graphvm_runtime.ir.graph import Endpoint, Node
+from graphvm_runtime.ir.names import unused_prefix
 from graphvm_runtime.ops.control_flow import ENTERS, EXITS, MERGES, NEXTS, PRIMITIVES, SWITCHES
 from graphvm_runtime.shapes import TensorType
 
@@ -273,9 +274,7 @@ class _Loop:
     # ---- the node
 
     def _param_names(self) -> Callable[[int], str]:
-        prefix = "arg"
-        while any(n.startswith(prefix) for n in self.nodes):
-            prefix += "_"
+        prefix = unused_prefix("arg", self.nodes)
         # Variables keep the names of their Merges: derivatives name values of bodies by paths,
         # which must not depend on what else is in the graph.
         merges = [v.merge.name for v in self.variables]

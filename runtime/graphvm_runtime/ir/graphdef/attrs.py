@@ -61,8 +61,8 @@ class UnreadableTensor:
         return None if shape is None or None in shape else shape
 
     def decode(self) -> Array:
-        """The whole array, where it is used. Raises its error."""
-        raise copy(self.error)
+        """The whole array. Raises the error that says why there is none."""
+        raise copy(self.error)  # several nodes may have the tensor
 
     def __repr__(self) -> str:
         return f"<unreadable tensor: {self.error.what}>"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint
+from graphvm_runtime.ir.names import named_node, split_output
 from graphvm_runtime.ops.control_flow import MERGES, NEXTS
 from graphvm_runtime.protos.node_def_pb2 import NodeDef
 
@@ -25,16 +26,6 @@ class Mapped(NamedTuple):
 
 
 NOTHING_MAPPED = Mapped()
-
-
-def plain_input(text: str) -> tuple[str, int]:
-    """An input of a node of a graph: `node` or `node:k`. Raises GraphError for anything else."""
-    name, colon, index = text.rpartition(":")
-    if not colon:
-        return text, 0
-    if not name or not index.isdecimal():
-        raise GraphError(f"{text!r} is no input: write node, node:k or ^node")
-    return name, int(index)
 
 
 def in_order(defs: Sequence[NodeDef], made: Collection[str], mapped: Mapped) -> list[NodeDef]:
@@ -90,17 +81,18 @@ def in_order(defs: Sequence[NodeDef], made: Collection[str], mapped: Mapped) -> 
 
 def above_of(d: NodeDef) -> list[str]:
     """The nodes that the inputs of a node name."""
-    return [t[1:] if t.startswith("^") else t.partition(":")[0] for t in d.input]
+    return [named_node(text) for text in d.input]
 
 
 def _above(text: str, mapped: Mapped) -> str | None:
     """The node of the file that an input names, None where it is taken from elsewhere."""
     if text.startswith("^"):
         return None if text[1:] in mapped.after else text[1:]
-    name, _, rest = text.partition(":")
-    if mapped.ends and (name, int(rest) if rest.isdecimal() else 0) in mapped.ends:
-        return None
-    return name
+    if mapped.ends:
+        name, index = split_output(text)
+        if (name, index or 0) in mapped.ends:
+            return None
+    return named_node(text)
 
 
 def shown(d: NodeDef) -> str:

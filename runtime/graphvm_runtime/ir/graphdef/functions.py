@@ -13,6 +13,7 @@ from graphvm_runtime.dtypes import DType
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint, Function, unused
 from graphvm_runtime.ir.graphdef.attrs import Bindings, read_attr
+from graphvm_runtime.ir.names import split_output
 from graphvm_runtime.ops.registry import AttrValue, FuncRef
 from graphvm_runtime.protos.function_pb2 import FunctionDef
 from graphvm_runtime.protos.op_def_pb2 import OpDef as OpDefProto
@@ -177,6 +178,6 @@ def result_ends(
         if count == 1:
             ends.append(resolve(text))
             continue
-        stem = text.rsplit(":", 1)[0] if text.rsplit(":", 1)[-1].isdigit() else text
+        stem, _ = split_output(text)
         ends.extend(resolve(f"{stem}:{i}") for i in range(count))
     return tuple(ends), tuple(flat_names(definition.signature.output_arg, bindings))

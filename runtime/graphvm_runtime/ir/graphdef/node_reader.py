@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -31,13 +30,13 @@ from graphvm_runtime.ir.graphdef.file_order import (
     Mapped,
     above_of,
     in_order,
-    plain_input,
     shown,
 )
 from graphvm_runtime.ir.graphdef.functions import Instances
 from graphvm_runtime.ir.graphdef.tensor_proto import decode, is_truncated
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.inference_cache import Types
+from graphvm_runtime.ir.names import legal_name, parse_body_output, parse_output
 from graphvm_runtime.ops.control_flow import MERGES, NEXTS
 from graphvm_runtime.ops.functional import CALLS
 from graphvm_runtime.ops.registry import REQUIRED, Attrs, AttrValue, FuncRef, OpDef, known, lookup
@@ -45,7 +44,6 @@ from graphvm_runtime.protos.node_def_pb2 import NodeDef
 from graphvm_runtime.protos.op_def_pb2 import OpDef as OpDefProto
 from graphvm_runtime.shapes import TensorType, merged, shape_text
 
-_LEGAL = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*").fullmatch
 _SCALAR_FIELDS = frozenset(("type", "i", "s", "b"))
 SHAPES = "_output_shapes"
 _SCALARS_SAID = 24  # producers before it wrote an unknown shape of a Placeholder as a scalar's
@@ -187,7 +185,7 @@ class Reader:
         after: list[str] = []
         made = None if self._special else self.made
         try:
-            if not _LEGAL(name) and not (self._function and _LEGAL(name.lstrip("_"))):
+            if not legal_name(name) and not (self._function and legal_name(name.lstrip("_"))):
                 raise GraphError(f"{name!r} is no name of an operation")
             for text in d.input:
                 above = made.get(text) if made is not None else None
@@ -244,7 +242,7 @@ class Reader:
 
     def _input(self, text: str, d: NodeDef) -> tuple[Endpoint, TensorType]:
         """What an input of a node names, and the type of that."""
-        key = _body_input(text) if self._function else plain_input(text)
+        key = parse_body_output(text) if self._function else parse_output(text)
         name, output = key
         end = self._mapped.ends.get(key)  # type: ignore[arg-type]  # names miss
         if end is not None:
@@ -304,7 +302,7 @@ class Reader:
         Raises:
             GraphError: the body has no such thing.
         """
-        key = _body_input(text)
+        key = parse_body_output(text)
         if key[0] in self._args:
             return self._arg_end(*key)
         node = self.made.get(key[0])
@@ -497,19 +495,6 @@ def _check_inputs(shared: _Shared, got: Sequence[DType]) -> None:
 
 class _NotYet(Exception):
     """An input is a node further down in the file."""
-
-
-def _body_input(text: str) -> tuple[str, int | str]:
-    """An input inside a body: `argument`, `argument:k`, `node:output`, `node:output:k`."""
-    name, _, rest = text.partition(":")
-    if not rest:
-        return name, 0
-    if rest.isdecimal():
-        return name, int(rest)
-    output, colon, index = rest.rpartition(":")
-    if colon and index.isdecimal():
-        return name, f"{output}:{index}"
-    return name, f"{rest}:0"
 
 
 def _device(name: str, text: str) -> DeviceSpec:
