@@ -55,34 +55,42 @@ class Interpreter:
         watch = self._watch
         for ins in code:
             try:
-                if type(ins) is Call:
-                    kernel = ins.kernel
-                    args = [registers[r] for r in ins.inputs]
-                    for i in ins.copies:
-                        args[i] = own(args[i])
-                    start = time.perf_counter() if watch else 0.0
-                    if ins.into >= 0 and all(registers[r].shape == s for r, s in ins.checks):
-                        result = kernel.call(*args, out=registers[ins.into])
-                    elif kernel.step:
-                        result = kernel.call(step, *args)
-                    else:
-                        result = kernel.call(*args)
-                    if watch:
-                        watch(step, ins.node, result, start, time.perf_counter())
-                    outputs = ins.outputs
-                    if len(outputs) == 1:
-                        registers[outputs[0]] = result
-                    elif outputs:
-                        for r, value in zip(outputs, result, strict=True):
-                            registers[r] = value
-                else:
+                if type(ins) is not Call:
                     self._region(ins, registers, step)
+                elif watch is None and ins.into < 0 and not ins.copies and not ins.kernel.step:
+                    inputs, call = ins.inputs, ins.kernel.call
+                    if len(inputs) == 2:  # most are like this: no lists on the way
+                        a, b = inputs
+                        result = call(registers[a], registers[b])
+                    elif len(inputs) == 1:
+                        result = call(registers[inputs[0]])
+                    else:
+                        result = call(*[registers[r] for r in inputs])
+                    _put(ins.outputs, result, registers)
+                else:
+                    self._call(ins, registers, step)
             except Exception as error:
                 values = [registers[r] for r in ins.inputs] if isinstance(ins, Call) else None
                 raise_translated(error, ins.node, values)
             if free:
                 for r in ins.dead:
                     registers[r] = None
+
+    def _call(self, ins: Call, registers: list[Any], step: Step) -> None:
+        kernel, watch = ins.kernel, self._watch
+        args = [registers[r] for r in ins.inputs]
+        for i in ins.copies:
+            args[i] = own(args[i])
+        start = time.perf_counter() if watch else 0.0
+        if ins.into >= 0 and all(registers[r].shape == s for r, s in ins.checks):
+            result = kernel.call(*args, out=registers[ins.into])
+        elif kernel.step:
+            result = kernel.call(step, *args)
+        else:
+            result = kernel.call(*args)
+        if watch:
+            watch(step, ins.node, result, start, time.perf_counter())
+        _put(ins.outputs, result, registers)
 
     def _region(self, ins: Instruction, registers: list[Any], step: Step) -> None:
         args = [registers[r] for r in ins.inputs]
@@ -102,4 +110,12 @@ class Interpreter:
             assert not isinstance(ins, Call)
             results = self.run(ins.target.ready, step, args)
         for r, value in zip(ins.outputs, results, strict=True):
+            registers[r] = value
+
+
+def _put(outputs: tuple[int, ...], result: Any, registers: list[Any]) -> None:
+    if len(outputs) == 1:
+        registers[outputs[0]] = result
+    elif outputs:
+        for r, value in zip(outputs, result, strict=True):
             registers[r] = value
