@@ -25,10 +25,11 @@ from graphvm_runtime import config
 from graphvm_runtime.engine import Plan, Request, connect
 from graphvm_runtime.errors import GraphError, GraphvmError, InternalError, OpError, warned
 from graphvm_runtime.ir.calls import SYMBOLIC
-from graphvm_runtime.ir.graph import Function, Node
+from graphvm_runtime.ir.graph import Function, Node, source_text
 from graphvm_runtime.trace import Trace
 
 FULL_TRACE = 3  # RunOptions.TraceLevel
+GROWTHS = 100  # runs before each of which the graph has grown: then a script is warned
 
 
 class _Entry:
@@ -66,8 +67,9 @@ class Session:
         self._timeout = _seconds(getattr(config, "operation_timeout_in_ms", 0))
         self._engine = connect(target, config)
         self._seen = 0
+        self._growths = 0
         self._functions = 0
-        self._told: set[Any] = set()
+        self._reported: set[Any] = set()
         self._entries: dict[Any, _Entry] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -119,6 +121,7 @@ class Session:
         """
         if self._seen != self._graph.version:
             self._extend()
+            self._count_growth()
         feeds = feed_dict or ()
         try:
             entry = self._entries.get(flat_key(fetches, feeds))
@@ -309,13 +312,25 @@ class Session:
             self._engine.extend(nodes, added)
             self._seen = version
 
+    def _count_growth(self) -> None:
+        """Warns once of a script that makes nodes inside its loop of runs."""
+        self._growths += 1
+        if self._growths != GROWTHS:
+            return
+        (last,) = self._graph.nodes_since(self._seen - 1)[:1]
+        warned(
+            f"the graph has grown before {GROWTHS} runs, to {self._seen} nodes; the last of them, "
+            f"{last.op.name} {last.name!r}, was made at {source_text(last.source)}. Each such run "
+            "compiles anew: make the nodes once, before the loop that runs them"
+        )
+
     def _warn(self) -> None:
         """Warns of what the graph hardly means, once of each thing."""
         from graphvm.graph.lints import LintWarning, lint
 
         for finding in lint(self._graph):
-            if finding not in self._told:
-                self._told.add(finding)
+            if finding not in self._reported:
+                self._reported.add(finding)
                 warned(str(finding), LintWarning)
 
     def _new_functions(self) -> dict[str, Function]:
