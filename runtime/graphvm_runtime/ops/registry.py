@@ -332,12 +332,10 @@ class OpDef:
                     do="pass the variable itself",
                 )
 
-    def _counts_outputs(self, name: str) -> bool:
-        return any(name == arg.number_attr for arg in self.outputs)
-
     def _check_attr(self, name: str, declared: AttrDef, value: AttrValue) -> None:
         many = declared.kind.startswith("list(")
-        if declared.kind == "int" and value > MOST_TENSORS and self._counts_outputs(name):
+        counts_outputs = any(name == arg.number_attr for arg in self.outputs)
+        if declared.kind == "int" and counts_outputs and value > MOST_TENSORS:
             raise GraphError(
                 f"{name} of {self.name} must be at most {MOST_TENSORS}, got {value}: it is a "
                 "number of outputs"
