@@ -18,6 +18,8 @@ from tests.ops.table import sampled_rows, samples_of
 
 MOST_SAMPLES = 6  # of a row; more of them show the same edges
 FAR = 7  # beyond all that samples index
+# NumPy 1 converts an array of one element to a number with a warning, NumPy 2 refuses it.
+pytestmark = pytest.mark.filterwarnings("ignore:Conversion of an array:DeprecationWarning")
 every = pytest.mark.parametrize("row", sampled_rows(), ids=lambda row: row.op)
 
 
