@@ -33,6 +33,7 @@ class _Walk:
         self.made: dict[str, Function] = {}
         self.changed = False
         self._assigns: dict[str, bool] = {}
+        self._variables: dict[str, frozenset[str]] = {}
 
     def assigns(self, name: str) -> bool:
         """Whether a function, or one that it runs, takes a reference to do something to it."""
@@ -45,6 +46,24 @@ class _Walk:
                 if n.op.name != "Identity"
             )
         return self._assigns[name]
+
+    def variables_assigned(self, name: str) -> frozenset[str]:
+        """The variables that a function, or one that it runs, names and assigns to."""
+        if name not in self._variables:
+            self._variables[name] = frozenset()  # functions may call themselves
+            body = (self.made.get(name) or self.library[name]).body
+            found = set[str]()
+            for node in body.nodes:
+                for each in node.functions():
+                    found |= self.variables_assigned(each.name)
+                if node.op.name == "Identity":
+                    continue
+                for arg, end in zip(node.op.inputs, node.inputs, strict=False):
+                    root = _root(end, body.by_name) if arg.is_ref else None
+                    if root is not None and not root.inputs and root.op.name != "_Arg":
+                        found.add(_key(root))
+            self._variables[name] = frozenset(found)
+        return self._variables[name]
 
     def nodes(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         """The nodes of a graph or a body; functions that they need are in `made`."""
@@ -131,7 +150,7 @@ class _Order:
             memory = _memory(end, self._by_name)
             if memory is None or memory == end:
                 continue
-            assigned = self._of.get(self._variable(memory), 0)
+            assigned = self._of.get(_key(_root(memory, self._by_name)), 0)
             if assigned & mine & ~self._before[end.node]:
                 inputs[i] = memory
         return node if inputs == list(node.inputs) else node.changed(inputs=inputs)
@@ -139,11 +158,10 @@ class _Order:
     def add(self, node: Node) -> None:
         """Takes in the next node."""
         before = self._above(node)
-        for end in self._assigned(node):
+        for variable in self._assigned(node):
             bit = 1 << self._count
             self._count += 1
             before |= bit
-            variable = self._variable(end)
             self._of[variable] = self._of.get(variable, 0) | bit
         self._before[node.name] = before
 
@@ -156,29 +174,42 @@ class _Order:
                 before |= known.get(name, 0)
         return before
 
-    def _assigned(self, node: Node) -> list[Endpoint]:
-        """The references that a node may change what is behind."""
-        if node.op.name == "Identity" or not node.inputs:
-            return []
+    def _assigned(self, node: Node) -> set[str]:
+        """The variables that a node may change."""
+        if node.op.name == "Identity":
+            return set()
         by_name = self._by_name
+        found = set[str]()
+        for each in node.functions():
+            found |= self._walk.variables_assigned(each.name)
         keys = body_keys(node)
-        if keys and not any(self._walk.assigns(body_ref(node, k).name) for k in keys):
-            return []
-        if not keys and not any(a.is_ref for a in node.op.inputs):
-            return []
-        ends = [e for e in node.inputs if e.node in self._before]
-        return [e for e in ends if by_name[e.node].outputs[e.index].dtype.is_ref]
+        if keys:
+            changes = any(self._walk.assigns(body_ref(node, k).name) for k in keys)
+        else:
+            changes = any(a.is_ref for a in node.op.inputs)
+        if changes:
+            ends = [e for e in node.inputs if e.node in self._before]
+            refs = [e for e in ends if by_name[e.node].outputs[e.index].dtype.is_ref]
+            found.update(_key(_root(e, by_name)) for e in refs)
+        return found
 
-    def _variable(self, end: Endpoint) -> str:
-        """The node that makes what a reference leads to: assignments hand theirs on."""
-        node = self._by_name[end.node]
-        while node.inputs and not body_keys(node):
-            first = node.inputs[0]
-            above = self._by_name[first.node]
-            if not above.outputs[first.index].dtype.is_ref:
-                break
-            node = self._by_name[first.node]
-        return node.name
+
+def _root(end: Endpoint, by_name: Mapping[str, Node]) -> Node:
+    """The node that makes what a reference leads to: assignments pass theirs on."""
+    node = by_name[end.node]
+    while node.inputs and not body_keys(node):
+        first = node.inputs[0]
+        above = by_name.get(first.node)
+        if above is None or not above.outputs[first.index].dtype.is_ref:
+            break
+        node = above
+    return node
+
+
+def _key(variable: Node) -> str:
+    """What a variable is called in its session, from whichever body it is named."""
+    shared: bytes = variable.attrs.get("shared_name", b"")
+    return shared.decode(errors="surrogateescape") or variable.name
 
 
 def _memory(end: Endpoint, by_name: Mapping[str, Node]) -> Endpoint | None:
