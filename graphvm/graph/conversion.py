@@ -145,11 +145,13 @@ def convert_n_to_tensor(
     """
     wanted = None if dtype is None else as_dtype(dtype).base
     wanted = wanted or _type_within(values)
+    preferred: DType | None = None  # of the numbers before, where no tensor says it
     out: list[Tensor] = []
     for index, value in enumerate(values):
         own = None if name is None else f"{name}_{index}"
-        tensor = _converted(value, wanted if not isinstance(value, Tensor) else None, own)
-        wanted = wanted or tensor.dtype.base
+        own_type = wanted if not isinstance(value, Tensor) else None
+        tensor = _converted(value, own_type, own, preferred)
+        preferred = preferred or tensor.dtype.base
         out.append(tensor)
     return out
 

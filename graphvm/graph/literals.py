@@ -40,6 +40,11 @@ def array_of(value: Any, dtype: DType | None = None) -> Array:
     found = _number(value, dtype)
     if found is not None:
         return found
+    if type(value) is int and dtype is not None and (dtype.is_floating or dtype.is_complex):
+        try:
+            return _cast(np.array(float(value)), dtype)  # NumPy holds no integers of such a size
+        except OverflowError:
+            raise _not_of(value, dtype) from None
     if value is None:
         raise GraphError("None is no value of a tensor", made=user_line())
     if isinstance(value, ARRAYS):

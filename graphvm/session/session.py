@@ -23,7 +23,14 @@ from graphvm.session.feeding import (
 from graphvm.session.timeline import step_stats
 from graphvm_runtime import config
 from graphvm_runtime.engine import Plan, Request, connect
-from graphvm_runtime.errors import GraphError, GraphvmError, InternalError, OpError, warned
+from graphvm_runtime.errors import (
+    GraphError,
+    GraphvmError,
+    InternalError,
+    OpError,
+    ResourceExhaustedError,
+    warned,
+)
 from graphvm_runtime.ir.calls import SYMBOLIC
 from graphvm_runtime.ir.graph import Function, Node, source_text
 from graphvm_runtime.trace import Trace
@@ -143,6 +150,8 @@ class Session:
             return entry.pack(self._run_with(entry.plan, values, options, run_metadata))
         except GraphvmError as error:
             raise self._blamed(error) from _cause(error)
+        except MemoryError as error:  # kernels are done: it is the copy for the caller
+            raise ResourceExhaustedError("out of memory for the fetched values") from error
 
     def _blamed(self, error: GraphvmError) -> GraphvmError:
         """An error of a run as the user sees it: with the operation, without our own frames."""

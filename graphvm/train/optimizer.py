@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from graphvm.graph.collections import GraphKeys
@@ -124,12 +124,7 @@ class Optimizer(ABC):
         variables = trainable_variables() if var_list is None else list(var_list)
         if not variables:
             raise GraphError("there are no variables to train", made=user_line())
-        for value in [loss, *variables]:
-            if not (value.dtype.is_floating or value.dtype.is_complex):
-                raise DTypeError(
-                    f"{value.name!r} is of {value.dtype.name}, which has no derivative",
-                    made=user_line(),
-                )
+        _check_differentiable([loss])
         found = gradients(
             loss,
             variables,
@@ -138,6 +133,8 @@ class Optimizer(ABC):
             aggregation_method=aggregation_method,
             colocate_gradients_with_ops=colocate_gradients_with_ops,
         )
+        # a trainable counter has no gradient, and is left alone
+        _check_differentiable([v for g, v in zip(found, variables, strict=True) if g is not None])
         if gate_gradients == self.GATE_GRAPH and any(g is not None for g in found):
             found = gated(found)
         return list(zip(found, variables, strict=True))
@@ -311,3 +308,13 @@ def _nothing(variables: Sequence[Any], loss: Any) -> GraphError:
         made=user_line(),
         do="the loss must depend on them through operations that have derivatives",
     )
+
+
+def _check_differentiable(values: Iterable[Any]) -> None:
+    for value in values:
+        if not (value.dtype.is_floating or value.dtype.is_complex):
+            raise DTypeError(
+                f"{value.name!r} must be floating or complex to be trained, got {value.dtype.name}",
+                made=user_line(),
+                do="make it floating, or leave it out of var_list",
+            )

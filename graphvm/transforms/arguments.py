@@ -23,9 +23,19 @@ def values_of(items: Any, what: str) -> list[Tensor]:
 def some(items: Any, what: str) -> list[Any]:
     """One item, or several, as a list. Raises DTypeError for None."""
     every = listed(items)
-    if any(i is None for i in every):
-        raise DTypeError(f"{what} is None, not a tensor")
+    for item in every:
+        if item is None:
+            raise DTypeError(f"{what} must be tensors, got None")
+        _check_no_text(item)
     return every
+
+
+def _check_no_text(item: Any) -> None:
+    """A name would become a constant, on which nothing depends."""
+    if isinstance(item, str | bytes):
+        raise TypeError(
+            f"derivatives are of tensors, got the text {item!r}: use graph.get_tensor_by_name"
+        )
 
 
 def tensors_of(items: Any) -> list[Tensor]:
@@ -34,6 +44,7 @@ def tensors_of(items: Any) -> list[Tensor]:
         return []
     out = []
     for item in listed(items):
+        _check_no_text(item)
         handle = getattr(item, "handle", None)
         ref = getattr(item, "_ref", None)
         if isinstance(item, Tensor):

@@ -48,6 +48,13 @@ class AggregationMethod:
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
+_AGGREGATION_METHODS = (
+    AggregationMethod.ADD_N,
+    AggregationMethod.EXPERIMENTAL_TREE,
+    AggregationMethod.EXPERIMENTAL_ACCUMULATE_N,
+)
+
+
 def gradients(
     ys: Any,
     xs: Any,
@@ -80,11 +87,17 @@ def gradients(
         RuleError: a node on the way has no derivative rule.
         DTypeError: a complex y without its cotangent, a cotangent of another type, or None.
         ShapeError: a cotangent of another shape.
-        GraphError: the numbers of `ys` and `grad_ys` differ, or tensors are of another graph.
+        GraphError: the numbers of `ys` and `grad_ys` differ, tensors are of another graph, or
+            there is no such aggregation method.
+        TypeError: text in place of a tensor.
 
     Source: `tf.gradients`.
     """
-    del aggregation_method
+    if aggregation_method not in (None, *_AGGREGATION_METHODS):
+        raise GraphError(
+            f"aggregation_method must be one of {list(_AGGREGATION_METHODS)}, "
+            f"got {aggregation_method!r}"
+        )
     targets, sources = values_of(ys, "ys"), tensors_of(some(xs, "xs"))
     stops = tensors_of(stop_gradients)
     given = [None] * len(targets) if grad_ys is None else listed(grad_ys)

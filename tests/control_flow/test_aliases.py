@@ -148,3 +148,38 @@ def test_a_read_made_before_shows_what_was_assigned_since(late: Any, wanted: Any
     with tf.Session() as session:
         session.run(v.initializer)
         assert session.run(value) == wanted
+
+
+def _constant_after(v: Any, value: float) -> Any:
+    with tf.control_dependencies([tf.assign_add(v, value)]):
+        return tf.constant(0.0)
+
+
+def _loop_of(v: Any, step: Any) -> Any:
+    def body(i: Any) -> Any:
+        with tf.control_dependencies([step()]):
+            return i + 1
+
+    return tf.while_loop(lambda i: i < 4, body, [tf.constant(0)])
+
+
+@pytest.mark.parametrize(("changed", "wanted"), [
+    (lambda v, t: tf.cond(t, lambda: _constant_after(v, 2.0), lambda: 0.0), 3.0),
+    (lambda v, t: tf.cond(t, lambda: tf.assign_add(v, 2.0) + 0.0, lambda: 0.0), 3.0),
+    (lambda v, t: tf.cond(
+        t, lambda: tf.cond(t, lambda: tf.assign_add(v, 2.0) + 0.0, lambda: 0.0), lambda: 0.0
+    ), 3.0),
+    (lambda v, t: _loop_of(v, lambda: tf.assign_add(v, 1.0)), 5.0),
+    (lambda v, t: _loop_of(
+        v, lambda: tf.cond(t, lambda: tf.assign_add(v, 1.0) + 0.0, lambda: 0.0)
+    ), 5.0),
+])  # fmt: skip
+def test_a_read_after_a_body_that_assigned_sees_it(changed: Any, wanted: float) -> None:
+    """Only a control dependency orders them; values of TensorFlow 2.21."""
+    v = tf.Variable(1.0, use_resource=False)
+    t = tf.placeholder_with_default(True, [])
+    with tf.control_dependencies([changed(v, t)]):
+        value = v * 1.0
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run(value) == wanted

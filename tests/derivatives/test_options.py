@@ -125,3 +125,24 @@ def test_a_stopped_result_of_control_flow() -> None:
     (g,) = tf.gradients(y * x, [x], stop_gradients=[y])
     with tf.Session() as session:
         np.testing.assert_array_equal(session.run(g), 9)
+
+
+@pytest.mark.parametrize("options", [{"aggregation_method": 77}, {"stop_gradients": "x"}])
+def test_options_that_are_none_are_refused(options: dict[str, Any]) -> None:
+    x = tf.constant(3.0, name="x")
+    with pytest.raises((ValueError, TypeError)):
+        tf.gradients(x * x, [x], **options)
+
+
+def test_names_are_no_tensors_to_differentiate() -> None:
+    with pytest.raises(TypeError, match="get_tensor_by_name"):
+        tf.gradients("y", "x")
+
+
+def test_a_trainable_counter_is_left_alone() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        w, step = tf.Variable(1.0), tf.Variable(0)
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(w * w, global_step=step)
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        assert session.run([w, step]) == [pytest.approx(0.8), 1]

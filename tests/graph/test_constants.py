@@ -377,3 +377,22 @@ def test_names_are_looked_at_in_every_node_of_a_file(op: str) -> None:
             node.attr["dtype"].CopyFrom(write_attr(tf.float32))
     with tf.Graph().as_default(), pytest.raises(ValueError, match="'not fine' is no name"):
         tf.import_graph_def(message)
+
+
+@pytest.mark.parametrize(("make", "wanted"), [
+    (lambda: tf.constant(1.5) + 2**65, 2.0**65), (lambda: tf.constant(10**30, tf.float64), 1e30),
+    (lambda: tf.stack([[1], [2**33]])[1, 0], 2**33),
+    (lambda: tf.fill([1], 2**40)[0], 2**40),
+])  # fmt: skip
+def test_large_integers_keep_their_value(make: Any, wanted: float) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(make()) == wanted
+
+
+@pytest.mark.parametrize("make", [
+    lambda: tf.concat([[1], [2**33]], 0), lambda: tf.add_n([1, 2**40]),
+    lambda: tf.constant(10**400, tf.float32),
+])  # fmt: skip
+def test_large_integers_are_never_cut_to_the_type_of_others(make: Any) -> None:
+    with tf.Graph().as_default(), pytest.raises(TypeError):
+        make()

@@ -28,6 +28,8 @@ __all__ = [
     "zeros_like",
 ]  # fmt: skip
 
+# A constant that repeats one value is not written out above this number of elements.
+_LARGE = 2**24
 # Tensors of one value are kept whole in the graph below this number of elements.
 _SMALL = 1000
 
@@ -88,6 +90,8 @@ def _shaped(array: Array, shape: Any, verify: bool) -> Array:
             f"{array.size} values for a constant of {size} elements, {shape_text(shape)}",
             made=user_line(),
         )
+    if array.size == 1 and size > _LARGE:  # not written out before anything uses it
+        return np.broadcast_to(array.reshape(()), shape)
     full = np.zeros(size, array.dtype)
     if array.size:
         full[: array.size] = array.ravel()
