@@ -125,6 +125,8 @@ class Pair(list[float]):
 def test_what_a_user_teaches_to_become_a_tensor_is_asked_first(
     kind: type, value: Any, want: Any, used_before: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # loaded before: what they register must outlive this test
+    assert all((tf.IndexedSlices, tf.Variable, tf.TensorArray, tf.data.Dataset))
     monkeypatch.setattr(conversion, "_CONVERSIONS", list(conversion._CONVERSIONS))
     monkeypatch.setattr(conversion, "_BY_TYPE", {})
 
