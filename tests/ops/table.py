@@ -1,50 +1,21 @@
-"""All rows, by op."""
+"""All rows, by op: those of every `table_FAMILY.py` here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 
 from graphvm_runtime.dtypes import DType
-from tests.ops import (
-    table_activations,
-    table_array,
-    table_array_cutting,
-    table_conv,
-    table_dataset,
-    table_indexing,
-    table_linalg,
-    table_math,
-    table_math_reduction,
-    table_nn,
-    table_pool,
-    table_ragged,
-    table_regex,
-    table_rnn,
-    table_splitting,
-    table_state,
-)
 from tests.ops.rows import Row, Sample
 
+TABLES = [
+    import_module(f"tests.ops.{path.stem}")
+    for path in sorted(Path(__file__).parent.glob("table_*.py"))
+]
 ROWS: dict[str, Row] = {}
-for _family in (
-    table_activations,
-    table_array,
-    table_array_cutting,
-    table_conv,
-    table_dataset,
-    table_indexing,
-    table_linalg,
-    table_math,
-    table_math_reduction,
-    table_nn,
-    table_pool,
-    table_regex,
-    table_rnn,
-    table_splitting,
-    table_state,
-    table_ragged,
-):
-    for _row in _family.ROWS:
+for _table in TABLES:
+    for _row in _table.ROWS:
         assert _row.op not in ROWS, f"{_row.op} has two rows"
         ROWS[_row.op] = _row
 

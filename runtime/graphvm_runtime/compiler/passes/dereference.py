@@ -18,7 +18,8 @@ from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_tex
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.control_flow import MERGES
 from graphvm_runtime.ops.functional import LOOPS, REGIONS
-from graphvm_runtime.ops.registry import FuncRef, OpDef, Trait, known
+from graphvm_runtime.ops.registry import OpDef, Trait, known
+from graphvm_runtime.ops.signature import FuncRef
 from graphvm_runtime.shapes import TensorType
 
 HANDLE = TensorType(resource, ())

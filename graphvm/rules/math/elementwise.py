@@ -1,4 +1,4 @@
-"""Derivatives of element-wise mathematics and products; reductions are in `reductions.py`.
+"""Derivatives of element-wise mathematics.
 
 Where TensorFlow has a gradient op of its own, or an order of operations that shows at the edges
 (zeros, infinities, ties), that is what is built here.
@@ -63,9 +63,6 @@ def _clipped(site: Site, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return inside, select(below, g, zero), select(above, g, zero)
 
 
-# -- sums ------------------------------------------------------------------------------------
-
-
 def _add(site: Site, g: Tensor) -> Cotangents:
     return [reduced_like(g, site, i) if want else None for i, want in enumerate(site.wanted)]
 
@@ -88,71 +85,12 @@ def _apply_sum(site: Site, tangents: Tangents) -> Tangents:
     return [broadcast_like(x, site)]
 
 
-def _add_n(site: Site, g: Tensor) -> Cotangents:
-    return [g] * len(site.node.inputs)
-
-
-def _apply_add_n(site: Site, tangents: Tangents) -> Tangents:
-    some = [t for t in tangents if t is not None]
-    return [some[0] if len(some) == 1 else node("AddN", (some,))]
-
-
-# -- products --------------------------------------------------------------------------------
-
-
 def _mul_x(site: Site, g: Tensor) -> Tensor:
     return reduced_like(mul(g, conj(_y(site))), site, 0)
 
 
 def _mul_y(site: Site, g: Tensor) -> Tensor:
     return reduced_like(mul(conj(_x(site)), g), site, 1)
-
-
-def _matmul(a: Tensor, b: Tensor, ta: bool = False, tb: bool = False) -> Tensor:
-    return node("MatMul", (a, b), {"transpose_a": ta, "transpose_b": tb})
-
-
-def _matmul_a(site: Site, g: Tensor) -> Tensor:
-    ta, tb = site.node.attrs["transpose_a"], site.node.attrs["transpose_b"]
-    b = conj(_y(site))
-    return _matmul(b, g, tb, True) if ta else _matmul(g, b, False, not tb)
-
-
-def _matmul_b(site: Site, g: Tensor) -> Tensor:
-    ta, tb = site.node.attrs["transpose_a"], site.node.attrs["transpose_b"]
-    a = conj(_x(site))
-    return _matmul(g, a, True, ta) if tb else _matmul(a, g, not ta, False)
-
-
-def _batch(a: Tensor, b: Tensor, ta: bool = False, tb: bool = False) -> Tensor:
-    return node("BatchMatMulV2", (a, b), {"adj_x": ta, "adj_y": tb})
-
-
-def _batch_x(site: Site, g: Tensor) -> Tensor:
-    adj_x, adj_y = site.node.attrs["adj_x"], site.node.attrs["adj_y"]
-    y = _y(site)
-    return _batch_reduced(
-        _batch(y, g, adj_y, True) if adj_x else _batch(g, y, False, not adj_y), site, 0
-    )
-
-
-def _batch_y(site: Site, g: Tensor) -> Tensor:
-    adj_x, adj_y = site.node.attrs["adj_x"], site.node.attrs["adj_y"]
-    x = _x(site)
-    return _batch_reduced(
-        _batch(g, x, True, adj_x) if adj_y else _batch(x, g, not adj_x, False), site, 1
-    )
-
-
-def _batch_reduced(g: Tensor, site: Site, index: int) -> Tensor:
-    """Undoes the broadcasting of batch axes; the two last axes fit as they are."""
-    mine, other = site.input_type(index).shape, site.input_type(1 - index).shape
-    if mine is not None and other is not None and mine[:-2] == other[:-2] and None not in mine[:-2]:
-        return g
-    return reduced_like(g, site, index, by_output=False)
-
-
-# -- quotients and powers --------------------------------------------------------------------
 
 
 def _div(op: str) -> Elementwise:
@@ -187,9 +125,6 @@ def _pow_y(site: Site) -> Tensor:
     one = node("OnesLike", (x,))
     log = select(there, node("Log", (select(there, x, one),)), zero)
     return mul(_out(site), log)
-
-
-# -- the rest --------------------------------------------------------------------------------
 
 
 def _sqrt_grad(site: Site, g: Tensor) -> Sequence[Tensor]:
@@ -258,20 +193,47 @@ def _keeps_derivative(site: Site) -> bool:
     return _DIFFERENTIABLE.issuperset(ends)
 
 
-_STEPS = NotDifferentiable("constant but for steps")
-_LOGIC = NotDifferentiable("gives truth values")
+def _select(site: Site, g: Tensor) -> Cotangents:
+    condition, zeros = site.inputs[0], zeros_like(g)
+    _, x, y = site.wanted
+    return (
+        None,
+        node("Select", (condition, g, zeros)) if x else None,
+        node("Select", (condition, zeros, g)) if y else None,
+    )
 
+
+def _select_v2(site: Site, g: Tensor) -> Cotangents:
+    condition, zeros = site.inputs[0], zeros_like(g)
+    _, x, y = site.wanted
+    return (
+        None,
+        reduced_like(select(condition, g, zeros), site, 1) if x else None,
+        reduced_like(select(condition, zeros, g), site, 2) if y else None,
+    )
+
+
+def _apply_select(site: Site, tangents: Tangents) -> Tangents:
+    _, x, y = tangents
+    some = x if x is not None else y
+    assert some is not None
+    x = zeros_like(some if site.type == "SelectV2" else site.inputs[1]) if x is None else x
+    y = zeros_like(some if site.type == "SelectV2" else site.inputs[2]) if y is None else y
+    return [broadcast_like(node(site.type, (site.inputs[0], x, y)), site)]
+
+
+_STEPS = NotDifferentiable("constant but for steps")
+
+
+_LOGIC = NotDifferentiable("gives truth values")
 
 TABLE: Mapping[str, Rule] = {
     "Add": Linear(_add, apply=_apply_sum),
     "AddV2": Linear(_add, apply=_apply_sum),
     "Sub": Linear(_sub, apply=_apply_sum),
-    "AddN": Linear(_add_n, apply=_apply_add_n),
     "Neg": Linear(lambda site, g: (neg(g),)),
     "Conj": Linear(lambda site, g: (conj(g),)),
     "Mul": Bilinear(_mul_x, _mul_y),
-    "MatMul": Bilinear(_matmul_a, _matmul_b),
-    "BatchMatMulV2": Bilinear(_batch_x, _batch_y),
     "RealDiv": _div("RealDiv"),
     "DivNoNan": _div("DivNoNan"),
     "FloorDiv": _STEPS,
@@ -362,9 +324,6 @@ TABLE: Mapping[str, Rule] = {
     "IsNan": _LOGIC,
     "IsInf": _LOGIC,
     "IsFinite": _LOGIC,
-    "All": _LOGIC,
-    "Any": _LOGIC,
-    "ArgMax": NotDifferentiable("gives integers"),
-    "ArgMin": NotDifferentiable("gives integers"),
-    "Range": NotDifferentiable("its length depends on its inputs; as in TensorFlow"),
+    "Select": Linear(_select, [1, 2], _apply_select),
+    "SelectV2": Linear(_select_v2, [1, 2], _apply_select),
 }

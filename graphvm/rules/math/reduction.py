@@ -1,4 +1,4 @@
-"""Derivatives of reductions and scans."""
+"""Derivatives of sums, reductions and scans."""
 
 from __future__ import annotations
 
@@ -21,10 +21,27 @@ from graphvm.rules.nodes import (
     shape_of,
     sub,
     total,
+    zeros_like,
 )
-from graphvm.rules.registry import Linear, NotDifferentiable, Reverse, Rule, Site
+from graphvm.rules.registry import (
+    Linear,
+    NotDifferentiable,
+    Reverse,
+    Rule,
+    Site,
+    Tangents,
+)
 from graphvm_runtime.dtypes import bool_, int32
 from graphvm_runtime.shapes import is_known, size_of
+
+
+def _add_n(site: Site, g: Tensor) -> Cotangents:
+    return [g] * len(site.node.inputs)
+
+
+def _apply_add_n(site: Site, tangents: Tangents) -> Tangents:
+    some = [t for t in tangents if t is not None]
+    return [some[0] if len(some) == 1 else node("AddN", (some,))]
 
 
 def _axes(site: Site) -> list[int] | None:
@@ -153,7 +170,34 @@ def _running_sum(site: Site, x: Tensor) -> Tensor:
     return node("Cumsum", (x, site.inputs[1]), attrs)
 
 
+def _segment_sum(site: Site, g: Tensor) -> Cotangents:
+    return gathered_or_zero(g, site.inputs[1]), None, None
+
+
+def gathered_or_zero(g: Tensor, ids: Tensor) -> Tensor:
+    """Rows of `g`; zeros for ids below zero, which segment ops drop."""
+    zero = zeros_like(ids)
+    rows = node("GatherV2", (g, node("Maximum", (ids, zero)), integers(0)))
+    kept = node("GreaterEqual", (ids, zero))
+    ids_rank, rank = ids.type.shape, rows.type.shape
+    if ids_rank is not None and rank is not None:
+        extra: Tensor = integers([1] * (len(rank) - len(ids_rank)))
+    else:
+        missing = sub(node("Rank", (rows,)), node("Rank", (ids,)))
+        extra = node("Fill", (reshape(missing, integers([1])), integers(1)))
+    shape = node("ConcatV2", ([shape_of(ids), extra], integers(0)))
+    return select(reshape(kept, shape), rows, zeros_like(rows))
+
+
+_LOGIC = NotDifferentiable("gives truth values")
+
 TABLE: Mapping[str, Rule] = {
+    "AddN": Linear(_add_n, apply=_apply_add_n),
+    "All": _LOGIC,
+    "Any": _LOGIC,
+    "ArgMax": NotDifferentiable("gives integers"),
+    "ArgMin": NotDifferentiable("gives integers"),
+    "Range": NotDifferentiable("its length depends on its inputs; as in TensorFlow"),
     "Sum": Linear(_sum, [0]),
     "Mean": Linear(_mean, [0]),
     "Max": Reverse(_extreme),
@@ -162,4 +206,5 @@ TABLE: Mapping[str, Rule] = {
     "Cumprod": Reverse(_cumprod),
     "Cumsum": Linear(_cumsum, [0]),
     "LinSpace": NotDifferentiable("declared to be constant"),
+    "UnsortedSegmentSum": Linear(_segment_sum, [0]),
 }
