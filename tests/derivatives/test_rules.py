@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,42 +15,8 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.ops import lookup, names
 from tests.derivatives.checks import checked
 from tests.derivatives.windows import convolution_cases, pool_cases
-
-_RNG = np.random.default_rng(7)
-
-
-def real(*shape: int, low: float = -1.5, high: float = 1.5) -> Any:
-    return _RNG.uniform(low, high, shape)
-
-
-def positive(*shape: int) -> Any:
-    return real(*shape, low=0.5, high=2.0)
-
-
-def apart(*shape: int) -> Any:
-    """No two elements are close, so that maxima stay where they are."""
-    size = int(np.prod(shape))
-    return (0.5 + _RNG.permutation(size) / size).reshape(shape)
-
-
-@dataclass(frozen=True)
-class Case:
-    """An op on some inputs; inputs of float64 are differentiated by."""
-
-    op: str
-    inputs: tuple[Any, ...]
-    attrs: Mapping[str, Any] = field(default_factory=dict)
-    order: int = 2
-    outputs: tuple[int | None, int | None] = (None, None)
-    by: tuple[int, ...] | None = None
-
-    def __repr__(self) -> str:
-        shapes = [
-            ",".join(str(np.shape(a)) for a in (i if isinstance(i, tuple) else (i,)))
-            for i in self.inputs
-        ]
-        return f"{self.op}-{'-'.join(shapes)}"
-
+from tests.ops.rows import Case, apart, positive, real
+from tests.ops.table import TABLES
 
 UNARY = ["Neg", "Abs", "Expm1", "Sign", "Square", "Exp", "Sin", "Cos", "Tanh", "Sigmoid", "Relu",
          "Softmax", "LogSoftmax", "L2Loss", "Identity"]  # fmt: skip
@@ -224,6 +188,9 @@ CASES = [
 ]  # fmt: skip
 
 
+OF_TABLES = [case for table in TABLES.values() for case in getattr(table, "DERIVATIVES", ())]
+
+
 def _program(case: Case) -> Any:
     def program(*flat: Any) -> Any:
         left = list(flat)
@@ -237,7 +204,7 @@ def _program(case: Case) -> Any:
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["static", "dynamic"])
-@pytest.mark.parametrize("case", CASES, ids=repr)
+@pytest.mark.parametrize("case", [*CASES, *OF_TABLES], ids=repr)
 def test_rule(case: Case, known: bool) -> None:
     flat = [a for each in case.inputs for a in (each if isinstance(each, tuple) else [each])]
     checked(_program(case), flat, order=case.order, known=known, by=case.by, rtol=2e-5)
@@ -256,7 +223,7 @@ def test_every_differentiable_op_has_a_case() -> None:
                  "Cholesky"}  # fmt: skip
     # of float32 alone: tests/rnn/test_blocks.py
     elsewhere |= {"LSTMBlockCell", "BlockLSTM", "BlockLSTMGrad", "GRUBlockCell"}
-    covered = {c.op for c in CASES} | elsewhere
+    covered = {c.op for c in (*CASES, *OF_TABLES)} | elsewhere
     left = {
         op for op, rule in RULES.items()
         if op in names() and not isinstance(rule, NotDifferentiable) and op not in covered
