@@ -15,7 +15,7 @@ from typing import Any
 
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.ops import lookup
-from tests.ops.recorded import samples_of, write
+from tests.ops.recorded import is_unsupported, samples_of, write
 from tests.ops.rows import Row, Sample
 
 HERE = Path(__file__).parent
@@ -53,10 +53,18 @@ def record(python: str, name: str) -> None:
             raise SystemExit(f"the program {key} fails on TensorFlow: {values}")
     write(name, found)
     failed = {k: v["message"] for k, v in found["samples"].items() if "error" in v}
+    unsupported = {k for k, message in failed.items() if is_unsupported(message)}
     for key, message in failed.items():
-        lines = [line for line in message.splitlines() if line and "execution error" not in line]
-        print(f"{key}: {lines[0][:160]}")  # noqa: T201
-    print(f"{name}: {len(samples)} samples, {len(failed)} refused")  # noqa: T201
+        if key not in unsupported:
+            print(f"{key}: {_reason(message)}")  # noqa: T201
+    print(f"{name}: {len(samples)} samples, {len(failed) - len(unsupported)} refused, "  # noqa: T201
+          f"{len(unsupported)} without a kernel")  # fmt: skip
+
+
+def _reason(message: str) -> str:
+    """The line of TensorFlow's message that says what is wrong."""
+    before = message.partition("[[{{node")[0].strip().splitlines() or [message]
+    return before[-1].strip()[:160]
 
 
 if __name__ == "__main__":

@@ -57,6 +57,11 @@ def samples_of(table: Any) -> Iterator[tuple[Row, str, Sample]]:
                     yield row, key_of(row, dtype.name, number), sample
 
 
+def is_unsupported(message: str) -> bool:
+    """Whether TensorFlow's message says that it has no kernel of these types on a CPU."""
+    return "No OpKernel was registered" in message or "No registered" in message
+
+
 def write(name: str, found: dict[str, Any]) -> None:
     """Writes what `tensorflow_runs` gave for a table."""
     arrays: dict[str, Any] = {}
@@ -74,7 +79,7 @@ def write(name: str, found: dict[str, Any]) -> None:
     for key, item in found["samples"].items():
         error = item.get("error", "")
         message = item.get("message", "")
-        if "No OpKernel was registered" in message or "No registered" in message:
+        if is_unsupported(message):
             error = "no kernel"
         outputs = item.get("outputs")
         index["samples"][key] = [

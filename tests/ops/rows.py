@@ -96,7 +96,14 @@ class Row:
 
 
 def real(*shape: int, low: float = -1.5, high: float = 1.5) -> Any:
-    return _RNG.uniform(low, high, shape)
+    """Numbers, none of them so near to zero that a difference would cross it."""
+    values = _RNG.uniform(low, high, shape)
+    return np.where(np.abs(values) < 0.05, values + 0.1, values)
+
+
+def complex_(*shape: int) -> Any:
+    """Complex numbers away from zero."""
+    return positive(*shape) * np.exp(1j * real(*shape))
 
 
 def positive(*shape: int) -> Any:
@@ -114,7 +121,8 @@ class Case:
     """An op on inputs at which its rule is tested; inputs of float64 are differentiated by.
 
     Attributes:
-        inputs: one item a declared input, a tuple where it stands for several.
+        inputs: one item a declared input, a tuple where it stands for several; a complex one is
+            differentiated by its real and its imaginary part.
         order: highest order of derivative.
         outputs: the slice of outputs that are differentiated.
         by: the flat inputs to differentiate by; None: all of float64.
@@ -145,7 +153,8 @@ TOLERANCE = {
 
 def given(*inputs: Any, **attrs: Any) -> Sample:
     """A sample."""
-    return Sample(inputs, attrs)
+    arrays = tuple(np.asarray(x) if isinstance(x, np.generic) else x for x in inputs)
+    return Sample(arrays, attrs)
 
 
 def ints(*values: int) -> Array:

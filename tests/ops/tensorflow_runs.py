@@ -18,6 +18,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+from tensorflow.python.framework import op_def_library, op_def_registry
 
 tf.disable_v2_behavior()
 
@@ -46,11 +47,15 @@ def built(item: dict[str, Any], make: Any) -> list[Any]:
         for name, value in item["inputs"]
     }
     attrs = {name: argument(v) for name, v in item["attrs"].items()}
-    made = getattr(tf.raw_ops, item["op"])(**given, **attrs)
-    out: list[Any] = []
-    for part in made if isinstance(made, tuple) else [made]:
-        out += part if isinstance(part, list) else [part]
-    return [t for t in out if isinstance(t, tf.Tensor)]
+    # by the op's own names of its arguments, which `tf.raw_ops` changes; None: the default
+    declared = op_def_registry.get(item["op"])
+    inferred = {
+        attr for a in declared.input_arg for attr in (a.type_attr, a.number_attr, a.type_list_attr)
+    }
+    optional = [a.name for a in declared.attr if a.HasField("default_value")]
+    defaults = dict.fromkeys(set(optional) - inferred)
+    made = op_def_library._apply_op_helper(item["op"], **{**defaults, **given, **attrs})[2]
+    return list(made.outputs)
 
 
 def shape_of(tensor: Any) -> Any:

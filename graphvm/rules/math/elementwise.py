@@ -222,12 +222,52 @@ def _apply_select(site: Site, tangents: Tangents) -> Tangents:
     return [broadcast_like(node(site.type, (site.inputs[0], x, y)), site)]
 
 
+_RECIPROCAL = Elementwise(
+    lambda s: neg(node("Square", (_out(s),))),
+    reverse=_by_gradient_op("ReciprocalGrad", conjugates=True),
+)
+_RECIPROCAL_GRAD = Elementwise(
+    lambda s: mul(mul(constant(-2, _x(s)), _x(s)), _y(s)),
+    lambda s: neg(node("Square", (_x(s),))),
+    reverse=_reciprocal_grad,
+)
 _STEPS = NotDifferentiable("constant but for steps")
 
 
 _LOGIC = NotDifferentiable("gives truth values")
 
+
+def _nonzero(x: Tensor) -> Tensor:
+    """One where an element is not zero."""
+    return cast(node("NotEqual", (x, zeros_like(x))), x.type.dtype)
+
+
+def _xdivy(x: Tensor, y: Tensor) -> Tensor:
+    return node("Xdivy", (x, y))
+
+
 TABLE: Mapping[str, Rule] = {
+    "MulNoNan": Elementwise(
+        lambda s: node("MulNoNan", (node("OnesLike", (_x(s),)), _y(s))),
+        lambda s: _x(s),
+        reverse=lambda s, g: (node("MulNoNan", (g, _y(s))), node("MulNoNan", (_x(s), g))),
+    ),
+    "Xdivy": Elementwise(
+        lambda s: _xdivy(_nonzero(_x(s)), _y(s)),
+        lambda s: _xdivy(neg(_x(s)), node("Square", (_y(s),))),
+    ),
+    "Xlogy": Elementwise(
+        lambda s: node("Xlogy", (_nonzero(_x(s)), _y(s))), lambda s: _xdivy(_x(s), _y(s))
+    ),
+    "Xlog1py": Elementwise(
+        lambda s: node("Xlog1py", (_nonzero(_x(s)), _y(s))),
+        lambda s: _xdivy(_x(s), node("AddV2", (_y(s), constant(1, _y(s))))),
+    ),
+    "NextAfter": Elementwise(1, lambda s: zeros_like(_y(s))),
+    "TruncateDiv": _STEPS,
+    "TruncateMod": Elementwise(1, lambda s: neg(node("TruncateDiv", (_x(s), _y(s))))),
+    "Mod": Elementwise(1, lambda s: neg(node("TruncateDiv", (_x(s), _y(s))))),
+    "ApproximateEqual": _LOGIC,
     "Add": Linear(_add, apply=_apply_sum),
     "AddV2": Linear(_add, apply=_apply_sum),
     "Sub": Linear(_sub, apply=_apply_sum),
@@ -235,18 +275,14 @@ TABLE: Mapping[str, Rule] = {
     "Conj": Linear(lambda site, g: (conj(g),)),
     "Mul": Bilinear(_mul_x, _mul_y),
     "RealDiv": _div("RealDiv"),
+    "Div": _div("Div"),
     "DivNoNan": _div("DivNoNan"),
     "FloorDiv": _STEPS,
     "FloorMod": Elementwise(1, lambda s: neg(node("FloorDiv", (_x(s), _y(s))))),
-    "Reciprocal": Elementwise(
-        lambda s: neg(node("Square", (_out(s),))),
-        reverse=_by_gradient_op("ReciprocalGrad", conjugates=True),
-    ),
-    "ReciprocalGrad": Elementwise(
-        lambda s: mul(mul(constant(-2, _x(s)), _x(s)), _y(s)),
-        lambda s: neg(node("Square", (_x(s),))),
-        reverse=_reciprocal_grad,
-    ),
+    "Reciprocal": _RECIPROCAL,
+    "Inv": _RECIPROCAL,
+    "ReciprocalGrad": _RECIPROCAL_GRAD,
+    "InvGrad": _RECIPROCAL_GRAD,
     "Floor": _STEPS,
     "Ceil": _STEPS,
     "Rint": _STEPS,

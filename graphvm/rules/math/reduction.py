@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphvm.graph.graph import Tensor
-from graphvm.rules.cotangents import Cotangents
+from graphvm.rules.cotangents import Cotangents, dense
 from graphvm.rules.nodes import (
     cast,
     conj,
@@ -24,12 +24,14 @@ from graphvm.rules.nodes import (
     zeros_like,
 )
 from graphvm.rules.registry import (
+    Both,
     Linear,
     NotDifferentiable,
     Reverse,
     Rule,
     Site,
     Tangents,
+    Transform,
 )
 from graphvm_runtime.dtypes import bool_, int32
 from graphvm_runtime.shapes import is_known, size_of
@@ -189,10 +191,52 @@ def gathered_or_zero(g: Tensor, ids: Tensor) -> Tensor:
     return select(reshape(kept, shape), rows, zeros_like(rows))
 
 
+def _euclidean_norm(site: Site, g: Tensor) -> Cotangents:
+    direction = node("DivNoNan", (g, conj(site.outputs[0])))
+    return mul(site.inputs[0], _kept(site, direction, shape_of(site.inputs[0]))), None
+
+
+def _log_of_part(x: Tensor, sign: float) -> Tensor:
+    """The logarithm of `sign * x` where that is positive; elsewhere the least number."""
+    turned = x if sign > 0 else node("Neg", (x,))
+    positive = node("Greater", (turned, constant(0, x)))
+    inside = select(positive, turned, constant(1, x))
+    least = constant(np.finfo(x.type.dtype.numpy).min, x)
+    return select(positive, node("Log", (inside,)), least)
+
+
+def _weighted(site: Site, x: Tensor, before: Tensor, after: Tensor, reverse: bool) -> Tensor:
+    """`exp(after) * scan(x * exp(before))`, of the positive and of the negative `x` apart."""
+    attrs = {"exclusive": site.node.attrs["exclusive"], "reverse": reverse}
+    parts = []
+    for sign in (1.0, -1.0):
+        logarithm = _log_of_part(x, sign)
+        scanned = node("CumulativeLogsumexp", (node("AddV2", (logarithm, before)), site.inputs[1]),
+                       attrs)  # fmt: skip
+        parts.append(node("Exp", (node("AddV2", (scanned, after)),)))
+    return sub(*parts)
+
+
+def _pull_logsumexp(site: Site, cotangents: Cotangents, transform: Transform) -> Cotangents:
+    before = node("Neg", (site.outputs[0],))
+    reverse = not site.node.attrs["reverse"]
+    return [_weighted(site, dense(cotangents[0]), before, site.inputs[0], reverse), None]
+
+
+def _push_logsumexp(site: Site, tangents: Tangents, transform: Transform) -> Tangents:
+    t = tangents[0]
+    assert t is not None
+    after = node("Neg", (site.outputs[0],))
+    return [_weighted(site, t, site.inputs[0], after, site.node.attrs["reverse"])]
+
+
 _LOGIC = NotDifferentiable("gives truth values")
 
 TABLE: Mapping[str, Rule] = {
     "AddN": Linear(_add_n, apply=_apply_add_n),
+    "AccumulateNV2": Linear(_add_n, apply=_apply_add_n),
+    "EuclideanNorm": Reverse(_euclidean_norm),
+    "CumulativeLogsumexp": Both(_pull_logsumexp, _push_logsumexp),
     "All": _LOGIC,
     "Any": _LOGIC,
     "ArgMax": NotDifferentiable("gives integers"),

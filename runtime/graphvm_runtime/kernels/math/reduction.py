@@ -182,7 +182,41 @@ def _arg_extreme(node: Node) -> Callable[..., Any]:
     return call
 
 
-@kernel("AddN")
+@kernel("EuclideanNorm")
+def _euclidean_norm(node: Node) -> Callable[..., Any]:
+    dtype = element_type(node)
+    keep: bool = node.attrs["keep_dims"]
+    exact = SINGLE if is_low(dtype) else dtype
+
+    def call(x: Array, axes: Array) -> Any:
+        wide = x.astype(exact, copy=False)
+        squares = wide * wide.conj() if exact.kind == "c" else wide * wide
+        total = _sum_up(squares, axes_of(axes), exact, None, keep)
+        return np.sqrt(total).astype(dtype, copy=False)
+
+    return call
+
+
+@kernel("CumulativeLogsumexp")
+def _cumulative_logsumexp(node: Node) -> Callable[..., Any]:
+    exclusive, reverse = node.attrs["exclusive"], node.attrs["reverse"]
+    dtype = element_type(node)
+    exact = SINGLE if is_low(dtype) else dtype
+
+    def call(x: Array, axis: Array) -> Any:
+        at = int(axis)
+        along = np.moveaxis(x, at, 0).astype(exact, copy=False)
+        along = along[::-1] if reverse else along
+        out = np.logaddexp.accumulate(along, 0)
+        if exclusive:
+            out = np.concatenate([np.full_like(out[:1], -np.inf), out[:-1]])
+        out = out[::-1] if reverse else out
+        return np.ascontiguousarray(np.moveaxis(out, 0, at).astype(dtype, copy=False))
+
+    return call
+
+
+@kernel("AddN", "AccumulateNV2")
 def _add_n(node: Node) -> Kernel:
     if node.attrs["T"] is variant:
         return Kernel(lambda *lists: _added_lists(lists))

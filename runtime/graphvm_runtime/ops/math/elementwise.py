@@ -92,6 +92,12 @@ define(
     shape=pointwise,
 )
 define("Equal", "NotEqual", shape=_equality)
+define(
+    "Div", "Mod", "TruncateDiv", "TruncateMod", "MulNoNan", "Xdivy", "Xlog1py", "Xlogy",
+    "NextAfter", shape=pointwise,
+)  # fmt: skip
+define("ApproximateEqual", "InvGrad", shape=agreeing)
+define("Inv", shape=unchanged)
 
 # ------------------------------------------------------------------------------------- choosing
 

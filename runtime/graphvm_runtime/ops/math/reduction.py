@@ -12,6 +12,7 @@ from graphvm_runtime.dtypes import (
 )
 from graphvm_runtime.ops.registry import ShapeContext, Value, define
 from graphvm_runtime.ops.shape_functions import (
+    agreed,
     agreeing,
     fitting,
     normalized,
@@ -54,7 +55,7 @@ for _name, _types, _value in (
     ("Prod", ALL_NUMBERS, _product_value), ("Max", ALL_REALS, None), ("Min", ALL_REALS, None),
 ):  # fmt: skip
     define(_name, shape=reduction, value=_value)
-define("All", "Any", shape=reduction)
+define("All", "Any", "EuclideanNorm", shape=reduction)
 
 
 def _arg_max(ctx: ShapeContext) -> Sequence[Shape]:
@@ -78,7 +79,14 @@ def _cumulative(ctx: ShapeContext) -> Sequence[Shape]:
 
 define("ArgMax", shape=ranked(_arg_max, dimension=0))
 define("ArgMin", shape=ranked(_arg_max, dimension=0))
-define("Cumprod", "Cumsum", shape=ranked(_cumulative, axis=0))
+define("Cumprod", "Cumsum", "CumulativeLogsumexp", shape=ranked(_cumulative, axis=0))
+
+
+def _accumulated(ctx: ShapeContext) -> Sequence[Shape]:
+    return (agreed((*ctx.shapes, ctx.attrs["shape"])),)
+
+
+define("AccumulateNV2", shape=_accumulated)
 define("AddN", shape=agreeing, value=lambda ctx: passed(ctx) if len(ctx.shapes) == 1 else None)
 
 
