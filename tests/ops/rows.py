@@ -153,8 +153,13 @@ TOLERANCE = {
 
 def given(*inputs: Any, **attrs: Any) -> Sample:
     """A sample."""
-    arrays = tuple(np.asarray(x) if isinstance(x, np.generic) else x for x in inputs)
-    return Sample(arrays, attrs)
+    return Sample(tuple(map(_array, inputs)), attrs)
+
+
+def _array(value: Any) -> Any:
+    if isinstance(value, bytes):  # what an array of strings gives for one of them
+        return np.array(value, object)
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 def ints(*values: int) -> Array:

@@ -7,8 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType
 from tests.ops.rows import Sample, given, numbers
+
+# Types for ops that only move elements: one of each size and kind.
+MOVED = (
+    dtypes.bfloat16, dtypes.float32, dtypes.int8, dtypes.int64, dtypes.complex128, dtypes.bool_,
+    dtypes.string,
+)  # fmt: skip
 
 
 def edges(dtype: DType, infinite: bool = True) -> Array:

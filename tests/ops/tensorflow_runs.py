@@ -10,6 +10,7 @@ import importlib.util
 import os
 import pickle
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import op_def_library, op_def_registry
 
 tf.disable_v2_behavior()
+REFUSALS = (tf.errors.OpError, TypeError, ValueError)
 
 
 def plain_session(graph: Any) -> Any:
@@ -72,32 +74,48 @@ def static_shapes(item: dict[str, Any], make: Any) -> Any:
     with tf.Graph().as_default():
         try:
             return [shape_of(t) for t in built(item, make)]
-        except Exception as error:
+        except REFUSALS as error:
             return type(error).__name__
 
 
 def sample(item: dict[str, Any]) -> dict[str, Any]:
     """Outputs, or an error's class, with the static shapes for constants and for placeholders."""
-    feeds: dict[Any, Any] = {}
-
-    def placeholder(value: Any) -> Any:
-        made = tf.placeholder(tf.as_dtype(value.dtype))
-        feeds[made] = value
-        return made
-
     found: dict[str, Any] = {
         "known": static_shapes(item, constant),
         "ranks": static_shapes(item, lambda v: tf.placeholder(v.dtype, [None] * v.ndim)),
     }
+    # some shape functions refuse what has an unknown rank, or unknown dimensions
+    return found | min((run(item, known) for known in KNOWLEDGE), key=is_refused)
+
+
+# how much of an input's shape is known before
+KNOWLEDGE: list[Callable[[Any], Any]] = [
+    lambda value: None,
+    lambda value: [None] * value.ndim,
+    lambda value: value.shape,
+]
+
+
+def is_refused(found: dict[str, Any]) -> bool:
+    return "error" in found and found["error"] in ("TypeError", "ValueError")
+
+
+def run(item: dict[str, Any], known: Callable[[Any], Any]) -> dict[str, Any]:
+    """Outputs, or an error's class, of inputs that are fed."""
+    feeds: dict[Any, Any] = {}
+
+    def placeholder(value: Any) -> Any:
+        made = tf.placeholder(tf.as_dtype(value.dtype), known(value))
+        feeds[made] = value
+        return made
+
     with tf.Graph().as_default() as graph:
         try:
             tensors = built(item, placeholder)
             with plain_session(graph) as session:
-                found["outputs"] = [np.asarray(v) for v in session.run(tensors, feeds)]
-        except Exception as error:
-            found["error"] = type(error).__name__
-            found["message"] = str(error)
-    return found
+                return {"outputs": [np.asarray(v) for v in session.run(tensors, feeds)]}
+        except REFUSALS as error:
+            return {"error": type(error).__name__, "message": str(error)}
 
 
 def program(function: Any) -> Any:
