@@ -21,7 +21,6 @@ from graphvm.rules.nodes import (
     shape_of,
     sub,
     total,
-    zeros_like,
 )
 from graphvm.rules.registry import (
     Both,
@@ -172,25 +171,6 @@ def _running_sum(site: Site, x: Tensor) -> Tensor:
     return node("Cumsum", (x, site.inputs[1]), attrs)
 
 
-def _segment_sum(site: Site, g: Tensor) -> Cotangents:
-    return gathered_or_zero(g, site.inputs[1]), None, None
-
-
-def gathered_or_zero(g: Tensor, ids: Tensor) -> Tensor:
-    """Rows of `g`; zeros for ids below zero, which segment ops drop."""
-    zero = zeros_like(ids)
-    rows = node("GatherV2", (g, node("Maximum", (ids, zero)), integers(0)))
-    kept = node("GreaterEqual", (ids, zero))
-    ids_rank, rank = ids.type.shape, rows.type.shape
-    if ids_rank is not None and rank is not None:
-        extra: Tensor = integers([1] * (len(rank) - len(ids_rank)))
-    else:
-        missing = sub(node("Rank", (rows,)), node("Rank", (ids,)))
-        extra = node("Fill", (reshape(missing, integers([1])), integers(1)))
-    shape = node("ConcatV2", ([shape_of(ids), extra], integers(0)))
-    return select(reshape(kept, shape), rows, zeros_like(rows))
-
-
 def _euclidean_norm(site: Site, g: Tensor) -> Cotangents:
     direction = node("DivNoNan", (g, conj(site.outputs[0])))
     return mul(site.inputs[0], _kept(site, direction, shape_of(site.inputs[0]))), None
@@ -250,5 +230,4 @@ TABLE: Mapping[str, Rule] = {
     "Cumprod": Reverse(_cumprod),
     "Cumsum": Linear(_cumsum, [0]),
     "LinSpace": NotDifferentiable("declared to be constant"),
-    "UnsortedSegmentSum": Linear(_segment_sum, [0]),
 }

@@ -11,6 +11,7 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import kernel
+from graphvm_runtime.kernels.shape_rule import refusing
 
 
 def pairs_of(paddings: Array) -> list[tuple[int, int]]:
@@ -21,6 +22,7 @@ def pairs_of(paddings: Array) -> list[tuple[int, int]]:
 
 
 @kernel("PadV2")
+@refusing
 def _pad(node: Node) -> Callable[..., Any]:
     def call(x: Array, paddings: Array, constant: Array) -> Array:
         pairs = pairs_of(paddings)
@@ -33,6 +35,7 @@ def _pad(node: Node) -> Callable[..., Any]:
 
 
 @kernel("MirrorPad")
+@refusing
 def _mirror_pad(node: Node) -> Callable[..., Any]:
     mode = "reflect" if node.attrs["mode"] == b"REFLECT" else "symmetric"
 
@@ -45,6 +48,7 @@ def _mirror_pad(node: Node) -> Callable[..., Any]:
 
 
 @kernel("MirrorPadGrad")
+@refusing
 def _mirror_pad_grad(node: Node) -> Callable[..., Any]:
     edge = 1 if node.attrs["mode"] == b"REFLECT" else 0
 

@@ -12,6 +12,7 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.padding import pairs_of
 from graphvm_runtime.kernels.registry import kernel
+from graphvm_runtime.kernels.shape_rule import refusing
 from graphvm_runtime.ops.space import image_axes
 from graphvm_runtime.values.tensor_list import zeros_of
 
@@ -46,11 +47,13 @@ def _batch_to_space(x: Array, block: list[int], pairs: list[tuple[int, int]], dt
 
 def _register(op: str, move: Callable[..., Array]) -> None:
     @kernel(op)
+    @refusing
     def _images(node: Node) -> Callable[..., Any]:
         size, dtype = node.attrs["block_size"], node.attrs["T"]
         return lambda x, borders: move(x, [size, size], pairs_of(borders), dtype)
 
     @kernel(f"{op}ND")
+    @refusing
     def _any_rank(node: Node) -> Callable[..., Any]:
         dtype = node.attrs["T"]
         return lambda x, block, borders: move(x, block.tolist(), pairs_of(borders), dtype)
@@ -61,6 +64,7 @@ _register("BatchToSpace", _batch_to_space)
 
 
 @kernel("SpaceToDepth", "DepthToSpace")
+@refusing
 def _depth(node: Node) -> Callable[..., Any]:
     size: int = node.attrs["block_size"]
     is_last = image_axes(node.attrs["data_format"])[2] == 3

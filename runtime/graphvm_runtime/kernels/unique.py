@@ -11,6 +11,7 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.precision import is_low, wide
 from graphvm_runtime.kernels.registry import kernel
+from graphvm_runtime.kernels.shape_rule import refusing
 
 
 def first_places(x: Array, axis: int | None = None) -> tuple[Array, Array, Array]:
@@ -50,16 +51,19 @@ def _results(node: Node, x: Array, axis: int) -> list[Array]:
 
 
 @kernel("Unique", "UniqueWithCounts")
+@refusing
 def _unique(node: Node) -> Callable[..., Any]:
     return lambda x: _results(node, x, 0)
 
 
 @kernel("UniqueV2", "UniqueWithCountsV2")
+@refusing
 def _unique_along(node: Node) -> Callable[..., Any]:
     return lambda x, axis: _results(node, x, int(axis[0]) if axis.size else 0)
 
 
 @kernel("ListDiff")
+@refusing
 def _list_diff(node: Node) -> Callable[..., Any]:
     to = node.attrs["out_idx"].numpy
 

@@ -300,7 +300,8 @@ def _unpack(ctx: ShapeContext) -> Sequence[Shape]:
     return ((*shape[:at], *shape[at + 1 :]),) * num
 
 
-def _strided_slice(ctx: ShapeContext) -> Sequence[Shape]:
+def strided_slice(ctx: ShapeContext) -> Sequence[Shape]:
+    """The shape of a slice of the first input by the next three."""
     count: Dim = None
     for i in (1, 2, 3):
         (length,) = with_rank(ctx, i, 1)
@@ -469,7 +470,7 @@ define("ConcatV2", shape=_concat, value=_concat_value)
 define("ConcatOffset", shape=ranked(_concat_offset, concat_dim=0))
 define("Pack", shape=_pack, value=_pack_value)
 define("Unpack", shape=_unpack)
-define("StridedSlice", shape=_strided_slice, value=_strided_slice_value)
+define("StridedSlice", shape=strided_slice, value=_strided_slice_value)
 define("StridedSliceGrad", shape=_strided_slice_grad)
 define("Slice", shape=_slice, value=_slice_value)
 define("Pad", shape=_pad, traits=Trait.SAME_TYPE_IDENTITY)

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 
 from graphvm_runtime.errors import UnimplementedError
 from graphvm_runtime.ops.registry import ShapeContext, ShapeFn, define
-from graphvm_runtime.ops.shape_functions import product, refused, with_rank, with_rank_at_least
+from graphvm_runtime.ops.shape_functions import (
+    agreed,
+    product,
+    refused,
+    with_rank,
+    with_rank_at_least,
+)
 from graphvm_runtime.shapes import Dim, Shape, shape_text
 
 
@@ -48,7 +54,7 @@ def _pairs(ctx: ShapeContext, index: int) -> list[tuple[int, int]] | None:
 
 def _input(ctx: ShapeContext, borders: int, count: int | None) -> Shape:
     if borders == 1:
-        with_rank(ctx, 1, 2)
+        agreed([with_rank(ctx, 1, 2), (2, 2)])
         return with_rank(ctx, 0, 4)
     return ctx.shapes[0] if count is None else with_rank_at_least(ctx, 0, count + 1)
 

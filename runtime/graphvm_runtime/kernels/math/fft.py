@@ -11,6 +11,7 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import kernel
+from graphvm_runtime.kernels.shape_rule import refusing
 from graphvm_runtime.ops.math.fft import fft_axes
 
 _WIDE = {"f": np.dtype(np.float64), "c": np.dtype(np.complex128)}
@@ -21,6 +22,7 @@ def _last(node: Node) -> tuple[int, ...]:
 
 
 @kernel("FFT", "FFT2D", "FFT3D", "IFFT", "IFFT2D", "IFFT3D")
+@refusing
 def _fft(node: Node) -> Callable[..., Any]:
     axes, dtype = _last(node), node.attrs["Tcomplex"].numpy
     transform = np.fft.fftn if node.op.name.startswith("F") else np.fft.ifftn
@@ -34,6 +36,7 @@ def _fft(node: Node) -> Callable[..., Any]:
 
 
 @kernel("RFFT", "RFFT2D", "RFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D")
+@refusing
 def _real_fft(node: Node) -> Callable[..., Any]:
     axes = _last(node)
     forward = node.op.name.startswith("R")

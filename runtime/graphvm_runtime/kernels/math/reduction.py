@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -247,50 +246,6 @@ def _added_lists(lists: tuple[TensorList, ...]) -> TensorList:
     for other in lists[1:]:
         total = total.added(other)
     return total
-
-
-_FEW = 64  # elements that are added one by one sooner than they are sorted
-
-
-@kernel("UnsortedSegmentSum")
-def _unsorted_segment_sum(node: Node) -> Callable[..., Any]:
-    dtype = element_type(node)
-
-    def call(data: Array, ids: Array, num_segments: Array) -> Any:
-        count = int(num_segments)
-        if data.shape[: ids.ndim] != ids.shape:
-            raise InvalidArgumentError(
-                f"the shape {list(ids.shape)} of the ids does not start the shape "
-                f"{list(data.shape)} of the data"
-            )
-        if count < 0:
-            raise InvalidArgumentError(f"num_segments is not negative, got {count}")
-        inner = data.shape[ids.ndim :]
-        rows = data.reshape(ids.size, math.prod(inner))  # also where either is 0
-        if not rows.size:  # nothing goes anywhere, so no id is wrong
-            return np.zeros((count, *inner), dtype)
-        flat = ids.reshape(-1)
-        bad = flat >= count
-        if bad.any():
-            at = int(bad.argmax())
-            raise InvalidArgumentError(
-                f"segment_ids[{','.join(map(str, np.unravel_index(at, ids.shape)))}] = "
-                f"{flat[at]} is not in [0, {count})"
-            )
-        if (flat < 0).any():
-            kept = flat >= 0
-            flat, rows = flat[kept], rows[kept]
-        out = np.zeros((count, rows.shape[1]), dtype)
-        if rows.size <= _FEW or is_low(dtype):  # reduceat would add them up in float32
-            np.add.at(out, flat, rows)
-        else:
-            order = flat.argsort(kind="stable")
-            ordered = flat[order]
-            starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-            out[ordered[starts]] = np.add.reduceat(rows[order], starts, 0, dtype)
-        return out.reshape((count, *inner))
-
-    return call
 
 
 @kernel("Range")

@@ -12,6 +12,7 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import UnimplementedError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import kernel
+from graphvm_runtime.kernels.shape_rule import refusing
 
 # ops whose function has another name in `scipy.special`
 _NAMES = {
@@ -59,6 +60,7 @@ _BEYOND: dict[str, tuple[Callable[[Array], Array], float]] = {
 
 
 @kernel(*_NAMES)
+@refusing
 def _named(node: Node) -> Callable[..., Any]:
     function = getattr(_scipy(), _NAMES[node.op.name])
     if node.op.name not in _BEYOND:
