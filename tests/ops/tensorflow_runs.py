@@ -106,7 +106,7 @@ def run(item: dict[str, Any], known: Callable[[Any], Any]) -> dict[str, Any]:
 
     def placeholder(value: Any) -> Any:
         made = tf.placeholder(tf.as_dtype(value.dtype), known(value))
-        feeds[made] = value
+        feeds[made] = np.array(value)  # some ops write into what they are given
         return made
 
     with tf.Graph().as_default() as graph:
