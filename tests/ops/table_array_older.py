@@ -18,7 +18,6 @@ def joined(dtype: DType) -> Iterable[Sample]:
     yield given(int_(0), [x, y])
     yield given(int_(2), [x, x])
     yield given(int_(-1), [x, y])
-    yield given(ints(1), [x, y])
     yield given(int_(0), [x[0], x])
 
 

@@ -42,6 +42,18 @@ def argument(value: Any) -> Any:
     return value
 
 
+def graph_for(item: dict[str, Any]) -> Any:
+    """A graph as of a time at which the op was not deprecated."""
+    graph = tf.Graph()
+    version = op_def_registry.get(item["op"]).deprecation.version
+    if version:
+        older = tf.GraphDef()
+        older.versions.producer = version - 1
+        with graph.as_default():
+            tf.import_graph_def(older, name="")
+    return graph
+
+
 def built(item: dict[str, Any], make: Any) -> list[Any]:
     """The outputs of the op on inputs that `make` makes."""
     given = {
@@ -71,7 +83,7 @@ def constant(value: Any) -> Any:
 
 def static_shapes(item: dict[str, Any], make: Any) -> Any:
     """What the shape function says; the name of the error's class where it refuses."""
-    with tf.Graph().as_default():
+    with graph_for(item).as_default():
         try:
             return [shape_of(t) for t in built(item, make)]
         except REFUSALS as error:
@@ -109,7 +121,7 @@ def run(item: dict[str, Any], known: Callable[[Any], Any]) -> dict[str, Any]:
         feeds[made] = np.array(value)  # some ops write into what they are given
         return made
 
-    with tf.Graph().as_default() as graph:
+    with graph_for(item).as_default() as graph:
         try:
             tensors = built(item, placeholder)
             with plain_session(graph) as session:

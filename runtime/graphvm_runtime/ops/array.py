@@ -247,7 +247,7 @@ def _concat(ctx: ShapeContext) -> Sequence[Shape]:
 
 def _concat_first(ctx: ShapeContext) -> Sequence[Shape]:
     """The older form, whose axis comes first."""
-    with_one_value(ctx, 0)
+    with_rank(ctx, 0, 0)
     return _joined(ctx.shapes[1:], ctx.scalar(0))
 
 
