@@ -9,6 +9,7 @@ FAMILIES: Final[Mapping[str, str]] = {
     "barrier": "what comes out is another step's",
     "data_flow": "what comes out is another step's",
     "dataset": "elements come from another step",
+    "hashing": "of strings, or of bits",
     "internal": "made by the machine, not by a user's graph",
     "io": "reads or writes files",
     "math.bitwise": "of bits",

@@ -21,9 +21,10 @@ from graphvm_runtime.ops.shape_functions import (
     ranked,
     reduction,
     refused,
+    unsorted_segments,
 )
 from graphvm_runtime.ops.signature import types
-from graphvm_runtime.shapes import Shape, is_compatible, shape_text
+from graphvm_runtime.shapes import Shape, shape_text
 
 ALL_NUMBERS = types(*NUMBERS, *QUANTIZED)
 ALL_REALS = types(*REALS, *QUANTIZED)
@@ -90,19 +91,7 @@ define("AccumulateNV2", shape=_accumulated)
 define("AddN", shape=agreeing, value=lambda ctx: passed(ctx) if len(ctx.shapes) == 1 else None)
 
 
-def _segments(ctx: ShapeContext) -> Sequence[Shape]:
-    data, ids = ctx.shapes[:2]
-    count = ctx.scalar(2)
-    if count is not None and count < 0:
-        raise refused(f"num_segments is not negative, got {count}")
-    if data is None or ids is None:
-        return (None,)
-    if len(ids) > len(data) or not is_compatible(data[: len(ids)], ids):
-        raise refused(f"the ids {shape_text(ids)} are no first axes of the data {shape_text(data)}")
-    return ((count, *data[len(ids) :]),)
-
-
-define("UnsortedSegmentSum", shape=ranked(_segments, num_segments=0))
+define("UnsortedSegmentSum", shape=ranked(unsorted_segments, num_segments=0))
 
 # ---------------------------------------------------------------------------------------- ranges
 
