@@ -1,4 +1,4 @@
-"""Programs of lookup tables: "HashTableV2", "InitializeTableV2", "LookupTableFindV2" and others."""
+"""Programs of lookup tables."""
 
 from __future__ import annotations
 
@@ -24,27 +24,39 @@ def outcomes(tf: Any, graph: Any, *runs: tuple[Any, Any] | Any) -> list[Any]:
     return ["done" if v is None else v for v in found]
 
 
+def made(tf: Any, op: str, **arguments: Any) -> Any:
+    """What the op of that name gives."""
+    return getattr(tf.raw_ops, op)(**arguments)
+
+
 def table_of(tf: Any, key: Any, value: Any, name: str = "") -> Any:
-    return tf.raw_ops.HashTableV2(key_dtype=key, value_dtype=value, shared_name=name)
+    return made(tf, "HashTableV2", key_dtype=key, value_dtype=value, shared_name=name)
 
 
 def initialised_once(tf: Any) -> list[Any]:
     with tf.Graph().as_default() as graph:
-        raw = tf.raw_ops
         table = table_of(tf, tf.string, tf.int64)
 
         def start(keys: list[str], values: list[int]) -> Any:
-            return raw.InitializeTableV2(
-                table_handle=table, keys=keys, values=tf.constant(values, tf.int64)
+            return made(
+                tf,
+                "InitializeTableV2",
+                table_handle=table,
+                keys=keys,
+                values=tf.constant(values, tf.int64),
             )
 
         def find(keys: Any, default: Any = -1) -> Any:
-            return raw.LookupTableFindV2(
-                table_handle=table, keys=keys, default_value=tf.constant(default, tf.int64)
+            return made(
+                tf,
+                "LookupTableFindV2",
+                table_handle=table,
+                keys=keys,
+                default_value=tf.constant(default, tf.int64),
             )
 
         found = find([["b", "x"], ["a", "b"]])
-        size = raw.LookupTableSizeV2(table_handle=table)
+        size = made(tf, "LookupTableSizeV2", table_handle=table)
         return outcomes(
             tf, graph, found, size, start(["a", "b", "a"], [1, 2, 3]), size,
             start(["a", "b", "b"], [1, 2, 2]), size, found, find("a"), find([]),
@@ -55,13 +67,14 @@ def initialised_once(tf: Any) -> list[Any]:
 
 def unchangeable(tf: Any) -> list[Any]:
     with tf.Graph().as_default() as graph:
-        raw = tf.raw_ops
         table = table_of(tf, tf.int64, tf.float32)
         keys, values = tf.constant([3, 1], tf.int64), tf.constant([0.5, np.nan])
-        given = raw.LookupTableImportV2(table_handle=table, keys=keys, values=values)
-        insert = raw.LookupTableInsertV2(table_handle=table, keys=keys, values=values)
-        remove = raw.LookupTableRemoveV2(table_handle=table, keys=keys)
-        export = raw.LookupTableExportV2(table_handle=table, Tkeys=tf.int64, Tvalues=tf.float32)
+        given = made(tf, "LookupTableImportV2", table_handle=table, keys=keys, values=values)
+        insert = made(tf, "LookupTableInsertV2", table_handle=table, keys=keys, values=values)
+        remove = made(tf, "LookupTableRemoveV2", table_handle=table, keys=keys)
+        export = made(
+            tf, "LookupTableExportV2", table_handle=table, Tkeys=tf.int64, Tvalues=tf.float32
+        )
         runs = outcomes(tf, graph, export, given, insert, remove, export)
         order = np.argsort(runs[-2])
         return [*runs[:-2], runs[-2][order], runs[-1][order]]
@@ -69,40 +82,41 @@ def unchangeable(tf: Any) -> list[Any]:
 
 def other_types(tf: Any) -> list[Any]:
     with tf.Graph().as_default() as graph:
-        raw = tf.raw_ops
         table = table_of(tf, tf.string, tf.int64, "one")
         other = table_of(tf, tf.int64, tf.int64, "one")
-        find = raw.LookupTableFindV2(table_handle=table, keys=["a"], default_value=1.5)
-        size = raw.LookupTableSizeV2(table_handle=table)
-        other_size = raw.LookupTableSizeV2(table_handle=other)
+        find = made(tf, "LookupTableFindV2", table_handle=table, keys=["a"], default_value=1.5)
+        size = made(tf, "LookupTableSizeV2", table_handle=table)
+        other_size = made(tf, "LookupTableSizeV2", table_handle=other)
         return outcomes(tf, graph, size, find, other_size)
 
 
 def references(tf: Any) -> list[Any]:
     with tf.Graph().as_default() as graph:
-        raw = tf.raw_ops
-        table = raw.HashTable(key_dtype=tf.int64, value_dtype=tf.string)
+        table = made(tf, "HashTable", key_dtype=tf.int64, value_dtype=tf.string)
         keys = tf.constant([3, 1], tf.int64)
-        start = raw.InitializeTable(table_handle=table, keys=keys, values=["x", "y"])
-        found = raw.LookupTableFind(table_handle=table, keys=keys + 2, default_value="none")
-        size = raw.LookupTableSize(table_handle=table)
+        start = made(tf, "InitializeTable", table_handle=table, keys=keys, values=["x", "y"])
+        found = made(tf, "LookupTableFind", table_handle=table, keys=keys + 2, default_value="none")
+        size = made(tf, "LookupTableSize", table_handle=table)
         return outcomes(tf, graph, size, found, start, size, found)
 
 
 def mutable(tf: Any) -> list[Any]:
     with tf.Graph().as_default() as graph:
-        raw = tf.raw_ops
-        table = raw.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.float32)
+        table = made(tf, "MutableHashTableV2", key_dtype=tf.string, value_dtype=tf.float32)
 
         def insert(keys: Any, values: Any) -> Any:
-            return raw.LookupTableInsertV2(table_handle=table, keys=keys, values=values)
+            return made(tf, "LookupTableInsertV2", table_handle=table, keys=keys, values=values)
 
-        export = raw.LookupTableExportV2(table_handle=table, Tkeys=tf.string, Tvalues=tf.float32)
-        find = raw.LookupTableFindV2(table_handle=table, keys=[["a", "b", "c"]], default_value=-1.0)
-        size = raw.LookupTableSizeV2(table_handle=table)
-        remove = raw.LookupTableRemoveV2(table_handle=table, keys=["c", "a", "a"])
-        load = raw.LookupTableImportV2(table_handle=table, keys=["b"], values=[9.0])
-        start = raw.InitializeTableV2(table_handle=table, keys=["q"], values=[9.0])
+        export = made(
+            tf, "LookupTableExportV2", table_handle=table, Tkeys=tf.string, Tvalues=tf.float32
+        )
+        find = made(
+            tf, "LookupTableFindV2", table_handle=table, keys=[["a", "b", "c"]], default_value=-1.0
+        )
+        size = made(tf, "LookupTableSizeV2", table_handle=table)
+        remove = made(tf, "LookupTableRemoveV2", table_handle=table, keys=["c", "a", "a"])
+        load = made(tf, "LookupTableImportV2", table_handle=table, keys=["b"], values=[9.0])
+        start = made(tf, "InitializeTableV2", table_handle=table, keys=["q"], values=[9.0])
         return outcomes(
             tf, graph, find, size, export, insert(["a", "b", "a"], [1.0, 2.0, 3.0]), find, size,
             remove, find, size, insert([["c"]], [[4.0]]), insert("d", 5.0), find, size, load, find,
@@ -112,34 +126,44 @@ def mutable(tf: Any) -> list[Any]:
 
 def vectors(tf: Any) -> list[Any]:
     with tf.Graph().as_default() as graph:
-        raw = tf.raw_ops
-        table = raw.MutableHashTableOfTensorsV2(
-            key_dtype=tf.int64, value_dtype=tf.int64, value_shape=[2]
+        table = made(
+            tf,
+            "MutableHashTableOfTensorsV2",
+            key_dtype=tf.int64,
+            value_dtype=tf.int64,
+            value_shape=[2],
         )
-        scalars = raw.MutableHashTableOfTensorsV2(
-            key_dtype=tf.int64, value_dtype=tf.int64, value_shape=[]
+        scalars = made(
+            tf,
+            "MutableHashTableOfTensorsV2",
+            key_dtype=tf.int64,
+            value_dtype=tf.int64,
+            value_shape=[],
         )
         keys = tf.constant([5, 6], tf.int64)
         values = tf.constant([[1, 2], [3, 4]], tf.int64)
-        insert = raw.LookupTableInsertV2(table_handle=table, keys=keys, values=values)
+        insert = made(tf, "LookupTableInsertV2", table_handle=table, keys=keys, values=values)
 
         def find(default: Any) -> Any:
-            return raw.LookupTableFindV2(
-                table_handle=table, keys=keys + 1, default_value=tf.constant(default, tf.int64)
+            return made(
+                tf,
+                "LookupTableFindV2",
+                table_handle=table,
+                keys=keys + 1,
+                default_value=tf.constant(default, tf.int64),
             )
 
-        size = raw.LookupTableSizeV2(table_handle=scalars)
+        size = made(tf, "LookupTableSizeV2", table_handle=scalars)
         return outcomes(tf, graph, insert, find([8, 9]), find([[8, 9], [10, 11]]), find(8), size)
 
 
 def dense(tf: Any) -> list[Any]:
     with tf.Graph().as_default() as graph:
-        raw = tf.raw_ops
 
         def make(**attrs: Any) -> Any:
             given = {"empty_key": np.int64(-1), "deleted_key": np.int64(-2)}
             attrs = {"value_dtype": tf.int64, "initial_num_buckets": 4, **given, **attrs}
-            return raw.MutableDenseHashTableV2(**attrs)
+            return made(tf, "MutableDenseHashTableV2", **attrs)
 
         table = make()
 
@@ -148,24 +172,30 @@ def dense(tf: Any) -> list[Any]:
 
         def insert(*values: int) -> Any:
             given = keys(*values)
-            return raw.LookupTableInsertV2(table_handle=table, keys=given, values=given * 10)
+            return made(
+                tf, "LookupTableInsertV2", table_handle=table, keys=given, values=given * 10
+            )
 
         def find(*values: int) -> Any:
             default = tf.constant(-9, tf.int64)
-            return raw.LookupTableFindV2(
-                table_handle=table, keys=keys(*values), default_value=default
+            return made(
+                tf,
+                "LookupTableFindV2",
+                table_handle=table,
+                keys=keys(*values),
+                default_value=default,
             )
 
-        size = raw.LookupTableSizeV2(table_handle=table)
-        remove = raw.LookupTableRemoveV2(table_handle=table, keys=keys(3, 99))
+        size = made(tf, "LookupTableSizeV2", table_handle=table)
+        remove = made(tf, "LookupTableRemoveV2", table_handle=table, keys=keys(3, 99))
         wrong = [
-            raw.LookupTableSizeV2(table_handle=make(**attrs))
+            made(tf, "LookupTableSizeV2", table_handle=make(**attrs))
             for attrs in (
                 {"initial_num_buckets": 3}, {"deleted_key": np.int64(-1)},
                 {"value_shape": [2, 2]}, {"max_load_factor": 1.5},
             )
         ]  # fmt: skip
-        removed = raw.LookupTableRemoveV2(table_handle=table, keys=keys(-2))
+        removed = made(tf, "LookupTableRemoveV2", table_handle=table, keys=keys(-2))
         return outcomes(
             tf, graph, insert(*range(40)), size, find(3, 39, 40), remove, size, find(3, 4),
             find(-1), find(-2), insert(-1), removed, *wrong,
@@ -174,18 +204,21 @@ def dense(tf: Any) -> list[Any]:
 
 def vector_keys(tf: Any) -> list[Any]:
     with tf.Graph().as_default() as graph:
-        raw = tf.raw_ops
-        table = raw.MutableDenseHashTableV2(
-            empty_key=tf.constant([0, 0], tf.int64), deleted_key=tf.constant([-1, 0], tf.int64),
-            value_dtype=tf.float32, value_shape=[3], initial_num_buckets=4,
+        table = made(
+            tf, "MutableDenseHashTableV2", empty_key=tf.constant([0, 0], tf.int64),
+            deleted_key=tf.constant([-1, 0], tf.int64), value_dtype=tf.float32, value_shape=[3], initial_num_buckets=4,
         )  # fmt: skip
         keys = tf.constant([[1, 2], [2, 1]], tf.int64)
         values = tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-        insert = raw.LookupTableInsertV2(table_handle=table, keys=keys, values=values)
+        insert = made(tf, "LookupTableInsertV2", table_handle=table, keys=keys, values=values)
 
         def find(keys: Any) -> Any:
-            return raw.LookupTableFindV2(
-                table_handle=table, keys=tf.constant(keys, tf.int64), default_value=[0.0, -1.0, 0.5]
+            return made(
+                tf,
+                "LookupTableFindV2",
+                table_handle=table,
+                keys=tf.constant(keys, tf.int64),
+                default_value=[0.0, -1.0, 0.5],
             )
 
         return outcomes(
@@ -220,13 +253,14 @@ def files(tf: Any) -> list[Any]:
 def read(tf: Any, path: str, dtypes: tuple[Any, Any], attrs: dict[str, Any]) -> list[Any]:
     """A table from a file, and what stands at keys of its type."""
     with tf.Graph().as_default() as graph:
-        raw = tf.raw_ops
         table = table_of(tf, *dtypes)
-        start = raw.InitializeTableFromTextFileV2(table_handle=table, filename=path, **attrs)
+        start = made(
+            tf, "InitializeTableFromTextFileV2", table_handle=table, filename=path, **attrs
+        )
         keys = ["the", "and", "of\t-7\ty"] if dtypes[0] == tf.string else np.array([1, 12, 0])
         default = {tf.string: "none", tf.int64: np.int64(-1), tf.float32: np.float32(-1)}
-        found = raw.LookupTableFindV2(
-            table_handle=table, keys=keys, default_value=default[dtypes[1]]
+        found = made(
+            tf, "LookupTableFindV2", table_handle=table, keys=keys, default_value=default[dtypes[1]]
         )
         return outcomes(tf, graph, start, found)
 

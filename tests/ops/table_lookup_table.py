@@ -11,11 +11,10 @@ PROGRAMS = "tests/ops/programs_lookup_table.py"
 ROWS = tuple(
     Row(op, tested_in=PROGRAMS)
     for op in (
-        "HashTable", "HashTableV2", "InitializeTable", "InitializeTableFromTextFileV2",
-        "InitializeTableV2", "LookupTableExportV2", "LookupTableFind", "LookupTableFindV2",
-        "LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2", "LookupTableSize",
-        "LookupTableSizeV2", "MutableDenseHashTableV2", "MutableHashTableOfTensorsV2",
-        "MutableHashTableV2",
+        "HashTableV2", "InitializeTableFromTextFileV2", "InitializeTableV2",
+        "LookupTableExportV2", "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2",
+        "LookupTableRemoveV2", "LookupTableSizeV2", "MutableDenseHashTableV2",
+        "MutableHashTableOfTensorsV2", "MutableHashTableV2",
     )
 )  # fmt: skip
 DERIVATIVES: Final[tuple[Case, ...]] = ()
