@@ -13,6 +13,7 @@ FAMILIES: Final[Mapping[str, str]] = {
     "hashing": "of strings, or of bits",
     "internal": "made by the machine, not by a user's graph",
     "io": "reads or writes files",
+    "lookup_table": "what comes out is another step's",
     "math.bitwise": "of bits",
     "random": "draws random numbers",
     "regex": "of strings",
