@@ -34,7 +34,7 @@ def fields(record: bytes, delimiter: bytes, quotes: bool) -> Iterator[bytes]:
             field, at = record[at:end], end + 1
             if any(mark in field for mark in (b"\n", b"\r", *([_QUOTE] if quotes else []))):
                 raise InvalidArgumentError(
-                    f"a field without quotes must have none inside, nor breaks, got {clipped(field)}"
+                    f"a field without quotes must have none, nor breaks, got {clipped(field)}"
                 )
         yield field
     if record.endswith(delimiter):
