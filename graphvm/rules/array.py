@@ -21,7 +21,7 @@ from graphvm.rules.nodes import (
     total,
     zeros_like,
 )
-from graphvm.rules.registry import Linear, NotDifferentiable, Rule, Site
+from graphvm.rules.registry import Linear, NoRule, NotDifferentiable, Rule, Site
 from graphvm_runtime.dtypes import int32
 from graphvm_runtime.shapes import Shape, is_known
 
@@ -53,6 +53,14 @@ def _fill(site: Site, g: Tensor) -> Cotangents:
 
 def _transpose(site: Site, g: Tensor) -> Cotangents:
     return node("Transpose", (g, node("InvertPermutation", (site.inputs[1],)))), None
+
+
+def _conjugate_transpose(site: Site, g: Tensor) -> Cotangents:
+    return node("ConjugateTranspose", (g, node("InvertPermutation", (site.inputs[1],)))), None
+
+
+def _reverse_flags(site: Site, g: Tensor) -> Cotangents:
+    return node("Reverse", (g, site.inputs[1])), None
 
 
 def _tile(site: Site, g: Tensor) -> Cotangents:
@@ -90,25 +98,35 @@ def _unpack(site: Site, *gs: Tensor | None) -> Cotangents:
 
 def _concat(site: Site, g: Tensor) -> Cotangents:
     count = len(site.node.inputs) - 1
-    shapes = [shape_of(site.inputs[i]) for i in range(count)]
-    axis = cast(site.inputs[count], int32)
+    return [*_parts(site, g, range(count), site.inputs[count]), None]
+
+
+def _concat_first(site: Site, g: Tensor) -> Cotangents:
+    return [None, *_parts(site, g, range(1, len(site.node.inputs)), site.inputs[0])]
+
+
+def _parts(site: Site, g: Tensor, inputs: range, axis: Tensor) -> list[Tensor | None]:
+    """What each of the joined inputs has of the whole."""
+    shapes = [shape_of(site.inputs[i]) for i in inputs]
+    axis = cast(axis, int32)
     value = known_value(axis)
-    rank = next((len(s) for i in range(count) if (s := site.input_type(i).shape) is not None), None)
+    known = [site.input_type(i).shape for i in inputs]
+    rank = next((len(s) for s in known if s is not None), None)
     if value is None or (rank is None and value < 0):
         axis = node("FloorMod", (axis, node("Rank", (g,))))
     elif value < 0:
         assert rank is not None
         axis = integers(int(value) + rank)
     offsets: Sequence[Tensor]
-    known = [site.input_type(i).shape for i in range(count)]
     at = known_value(axis)
     if at is not None and all(is_known(shape) for shape in known):
         offsets = _offsets(int(at), known)
     else:
         offsets = node.of("ConcatOffset", (axis, shapes)).outputs
     return [
-        node("Slice", (g, offsets[i], shapes[i])) if site.wanted[i] else None for i in range(count)
-    ] + [None]
+        node("Slice", (g, offset, shape)) if site.wanted[i] else None
+        for i, offset, shape in zip(inputs, offsets, shapes, strict=True)
+    ]
 
 
 def _offsets(axis: int, shapes: Sequence[Shape]) -> list[Tensor]:
@@ -147,20 +165,23 @@ def _strided_slice_grad(site: Site, g: Tensor) -> Cotangents:
 
 
 def _gather(site: Site, g: Tensor) -> Cotangents:
-    params, indices, axis = site.inputs
     batch = site.node.attrs["batch_dims"]
-    value = known_value(axis)
-    shape = shape_of(params)
-    rank = site.input_type(0).shape
+    value = known_value(site.inputs[2])
     if value is not None and batch == 0 and int(value) == 0:
-        rest = item(shape, 1, 2**31 - 1) if rank is None else item(shape, 1, len(rank))
-        rows = node("ConcatV2", ([integers([-1]), rest], integers(0)))
-        return (
-            IndexedSlices(reshape(g, rows), reshape(indices, integers([-1])), shape),
-            None,
-            None,
-        )
-    return _gather_dense(site, g, shape, batch), None, None
+        return _rows(site, g), None, None
+    return _gather_dense(site, g, shape_of(site.inputs[0]), batch), None, None
+
+
+def _gather_rows(site: Site, g: Tensor) -> Cotangents:
+    return _rows(site, g), None
+
+
+def _rows(site: Site, g: Tensor) -> IndexedSlices:
+    params, indices = site.inputs[:2]
+    shape, rank = shape_of(params), site.input_type(0).shape
+    rest = item(shape, 1, 2**31 - 1) if rank is None else item(shape, 1, len(rank))
+    rows = node("ConcatV2", ([integers([-1]), rest], integers(0)))
+    return IndexedSlices(reshape(g, rows), reshape(indices, integers([-1])), shape)
 
 
 def _gather_dense(site: Site, g: Tensor, shape: Tensor, batch: int) -> Tensor:
@@ -208,6 +229,13 @@ _SHAPES = NotDifferentiable("depends on shapes only")
 TABLE: Mapping[str, Rule] = {
     "Const": _CONSTANT,
     "Placeholder": _CONSTANT,
+    "PlaceholderV2": _CONSTANT,
+    "BroadcastArgs": _SHAPES,
+    "Concat": Linear(_concat_first),
+    "ConjugateTranspose": Linear(_conjugate_transpose, [0]),
+    "Gather": Linear(_gather_rows, [0]),
+    "PreventGradient": NoRule("the graph prevents it"),
+    "Reverse": Linear(_reverse_flags, [0]),
     "PlaceholderWithDefault": Linear(_pass, apply=lambda site, ts: ts, sparse=True),
     "Identity": Linear(_pass, apply=lambda site, ts: ts, sparse=True),
     "IdentityN": Linear(_pass_all, apply=lambda site, ts: ts, sparse=True),

@@ -10,6 +10,8 @@ FAMILIES: Final[Mapping[str, str]] = {
     "barrier": "what comes out is another step's",
     "data_flow": "what comes out is another step's",
     "dataset": "elements come from another step",
+    "decoding": "of strings",
+    "hashing": "of strings, or of bits",
     "internal": "made by the machine, not by a user's graph",
     "io": "reads or writes files",
     "lookup_table": "what comes out is another step's",
@@ -20,4 +22,5 @@ FAMILIES: Final[Mapping[str, str]] = {
     "state": "names, updates or describes a variable",
     "string": "of strings",
     "training": "updates a variable",
+    "unicode": "of characters",
 }

@@ -42,6 +42,18 @@ def argument(value: Any) -> Any:
     return value
 
 
+def graph_for(item: dict[str, Any]) -> Any:
+    """A graph as of a time at which the op was not deprecated."""
+    graph = tf.Graph()
+    version = op_def_registry.get(item["op"]).deprecation.version
+    if version:
+        older = tf.GraphDef()
+        older.versions.producer = version - 1
+        with graph.as_default():
+            tf.import_graph_def(older, name="")
+    return graph
+
+
 def built(item: dict[str, Any], make: Any) -> list[Any]:
     """The outputs of the op on inputs that `make` makes."""
     given = {
@@ -71,7 +83,7 @@ def constant(value: Any) -> Any:
 
 def static_shapes(item: dict[str, Any], make: Any) -> Any:
     """What the shape function says; the name of the error's class where it refuses."""
-    with tf.Graph().as_default():
+    with graph_for(item).as_default():
         try:
             return [shape_of(t) for t in built(item, make)]
         except REFUSALS as error:
@@ -106,22 +118,27 @@ def run(item: dict[str, Any], known: Callable[[Any], Any]) -> dict[str, Any]:
 
     def placeholder(value: Any) -> Any:
         made = tf.placeholder(tf.as_dtype(value.dtype), known(value))
-        feeds[made] = value
+        feeds[made] = np.array(value)  # some ops write into what they are given
         return made
 
-    with tf.Graph().as_default() as graph:
+    with graph_for(item).as_default() as graph:
         try:
             tensors = built(item, placeholder)
             with plain_session(graph) as session:
-                return {"outputs": [np.asarray(v) for v in session.run(tensors, feeds)]}
+                return {"outputs": [array(v) for v in session.run(tensors, feeds)]}
         except REFUSALS as error:
             return {"error": type(error).__name__, "message": str(error)}
+
+
+def array(value: Any) -> Any:
+    """What was fetched as an array; NumPy's own strings would lose zeros at their end."""
+    return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)
 
 
 def program(function: Any) -> Any:
     """What a program gives; an exception's class where it raises."""
     try:
-        return [np.asarray(v) for v in function(tf)]
+        return [array(v) for v in function(tf)]
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 

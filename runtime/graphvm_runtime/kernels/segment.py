@@ -46,7 +46,6 @@ def _reduce(reduction: Any, rows: Array, ids: Array, out: Array) -> Array:
 
 
 @kernel("UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum")
-@refusing
 def _unsorted(node: Node) -> Callable[..., Any]:
     kind = node.op.name.removeprefix("UnsortedSegment")
     dtype: DType = node.attrs["T"]

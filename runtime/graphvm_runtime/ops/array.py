@@ -33,6 +33,7 @@ from graphvm_runtime.ops.shape_functions import (
     unknown_of_rank,
     with_one_value,
     with_rank,
+    with_rank_at_least,
 )
 from graphvm_runtime.ops.signature import types
 from graphvm_runtime.ops.slicing import Entry, entries, sliced
@@ -68,7 +69,7 @@ define(
     value=lambda ctx: as_value(ctx.attrs["value"]),
     traits=Trait.REMATERIALISABLE | Trait.PLACELESS,
 )
-define("Placeholder", shape=from_attr("shape"), traits=Trait.OUTSIDE)
+define("Placeholder", "PlaceholderV2", shape=from_attr("shape"), traits=Trait.OUTSIDE)
 define("PlaceholderWithDefault", shape=_placeholder_with_default, traits=Trait.OUTSIDE)
 
 
@@ -78,7 +79,7 @@ def _same_handle(ctx: ShapeContext, index: int) -> TensorType | None:
 
 define("Identity", shape=unchanged, value=passed, handle=_same_handle, forwards=True)
 define("IdentityN", shape=lambda ctx: ctx.shapes, value=passed, handle=_same_handle, forwards=True)
-define("StopGradient", shape=unchanged, value=passed, forwards=True)
+define("StopGradient", "PreventGradient", shape=unchanged, value=passed, forwards=True)
 
 
 # ----------------------------------------------------------------------------- asking for shapes
@@ -241,7 +242,16 @@ define("Transpose", shape=_transpose)
 
 def _concat(ctx: ShapeContext) -> Sequence[Shape]:
     with_one_value(ctx, len(ctx.shapes) - 1)
-    parts, axis = ctx.shapes[:-1], ctx.scalar(len(ctx.shapes) - 1)
+    return _joined(ctx.shapes[:-1], ctx.scalar(len(ctx.shapes) - 1))
+
+
+def _concat_first(ctx: ShapeContext) -> Sequence[Shape]:
+    """The older form, whose axis comes first."""
+    with_rank(ctx, 0, 0)
+    return _joined(ctx.shapes[1:], ctx.scalar(0))
+
+
+def _joined(parts: Sequence[Shape], axis: int | None) -> Sequence[Shape]:
     ranks = {len(s) for s in parts if s is not None}
     if len(ranks) > 1:
         raise refused(f"ranks differ: {', '.join(map(shape_text, parts))}")
@@ -462,11 +472,33 @@ def _strided_slice_grad(ctx: ShapeContext) -> Sequence[Shape]:
     return (dims,)
 
 
+def _broadcast_args(ctx: ShapeContext) -> Sequence[Shape]:
+    lengths = [with_rank(ctx, i, 1)[0] for i in (0, 1)]
+    return ((None if None in lengths else max(d for d in lengths if d is not None),),)
+
+
+def _gather_rows(ctx: ShapeContext) -> Sequence[Shape]:
+    params, indices = with_rank_at_least(ctx, 0, 1), ctx.shapes[1]
+    return (None if params is None or indices is None else (*indices, *params[1:]),)
+
+
+def _reverse_flags(ctx: ShapeContext) -> Sequence[Shape]:
+    (count,) = with_rank(ctx, 1, 1)
+    if count is not None and count > 8:
+        raise refused(f"dims must have at most 8 elements, got {count}")
+    return (ctx.shapes[0] if count is None else agreed([ctx.shapes[0], (None,) * count]),)
+
+
 def _vector(ctx: ShapeContext) -> Sequence[Shape]:
     return (with_rank(ctx, 0, 1),)
 
 
 define("ConcatV2", shape=_concat, value=_concat_value)
+define("Concat", shape=_concat_first)
+define("BroadcastArgs", shape=_broadcast_args)
+define("ConjugateTranspose", shape=_transpose)
+define("Gather", shape=_gather_rows)
+define("Reverse", shape=_reverse_flags)
 define("ConcatOffset", shape=ranked(_concat_offset, concat_dim=0))
 define("Pack", shape=_pack, value=_pack_value)
 define("Unpack", shape=_unpack)

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from graphvm_runtime.errors import ShapeError
 from graphvm_runtime.ops.registry import ShapeContext, define
-from graphvm_runtime.ops.shape_functions import agreed, ranked, refused, with_rank_at_least
-from graphvm_runtime.shapes import Dim, Shape, shape_text
+from graphvm_runtime.ops.shape_functions import (
+    agreed,
+    ranked,
+    refused,
+    with_rank,
+    with_rank_at_least,
+)
+from graphvm_runtime.shapes import Dim, Shape, broadcast, shape_text
 
 
 def _square(ctx: ShapeContext) -> Shape:
@@ -42,6 +49,52 @@ define(
 )
 define("MatrixDeterminant", shape=_determinant)
 define("MatrixSolve", shape=_solve, doc="x in matrix x = rhs")
+
+
+def _triangular(ctx: ShapeContext) -> Sequence[Shape]:
+    matrix, rhs = _square(ctx), with_rank_at_least(ctx, 1, 2)
+    if matrix is None or rhs is None:
+        return (None,)
+    agreed([matrix[-1:], rhs[-2:-1]])
+    try:
+        batch = broadcast(matrix[:-2], rhs[:-2]) or ()
+    except ShapeError as error:
+        raise refused(error.what) from None
+    return ((*batch, *rhs[-2:]),)
+
+
+def _least_squares(ctx: ShapeContext) -> Sequence[Shape]:
+    matrix, rhs = with_rank_at_least(ctx, 0, 2), with_rank_at_least(ctx, 1, 2)
+    with_rank(ctx, 2, 0)
+    if matrix is None or rhs is None:
+        return (None,)
+    batch = agreed([matrix[:-1], rhs[:-1]]) or ()
+    return ((*batch[:-1], matrix[-1], rhs[-1]),)
+
+
+def _log_determinant(ctx: ShapeContext) -> Sequence[Shape]:
+    shape = _square(ctx)
+    return (None if shape is None else shape[:-2],) * 2
+
+
+def _cross(ctx: ShapeContext) -> Sequence[Shape]:
+    shape = agreed([with_rank_at_least(ctx, 0, 1), with_rank_at_least(ctx, 1, 1)])
+    if shape is not None and shape[-1] not in (None, 3):
+        raise refused(f"vectors must have 3 elements, got {shape_text(shape)}")
+    return (shape,)
+
+
+def _cholesky_grad(ctx: ShapeContext) -> Sequence[Shape]:
+    return (agreed([_square(ctx), with_rank_at_least(ctx, 1, 2)]),)
+
+
+define("BatchCholesky", "BatchMatrixInverse", shape=_inverse)
+define("BatchMatrixDeterminant", shape=_determinant)
+define("MatrixTriangularSolve", shape=_triangular)
+define("MatrixSolveLs", shape=_least_squares)
+define("LogMatrixDeterminant", shape=_log_determinant)
+define("Cross", shape=_cross)
+define("CholeskyGrad", shape=_cholesky_grad)
 
 # ------------------------------------------------------------------------------------ diagonals
 
@@ -107,7 +160,8 @@ def _longest(shape: Shape, band: tuple[int, int]) -> Dim:
     return longest(shape[-2], shape[-1], band)
 
 
-def _diag(ctx: ShapeContext) -> Sequence[Shape]:
+def diag(ctx: ShapeContext) -> Sequence[Shape]:
+    """The shape of matrices with these diagonals."""
     shape, band = with_rank_at_least(ctx, 0, 1), _band(ctx, 1)
     if shape is None or band is None:
         return (None,)
@@ -124,14 +178,16 @@ def _diag(ctx: ShapeContext) -> Sequence[Shape]:
     return ((*batch, *matrix_size(shape[-1], band, rows, columns)),)
 
 
-def _diag_part(ctx: ShapeContext) -> Sequence[Shape]:
+def diag_part(ctx: ShapeContext) -> Sequence[Shape]:
+    """The shape of a band of diagonals of matrices."""
     shape, band = with_rank_at_least(ctx, 0, 2), _band(ctx, 1)
     if band is None:
         return (None,)
     return (_diagonals(shape, band, _longest(shape, band)),)
 
 
-def _set_diag(ctx: ShapeContext) -> Sequence[Shape]:
+def set_diag(ctx: ShapeContext) -> Sequence[Shape]:
+    """The shape of matrices, which their new diagonals must fit."""
     shape, band = with_rank_at_least(ctx, 0, 2), _band(ctx, 2)
     given = with_rank_at_least(ctx, 1, 1)
     if shape is None or band is None:
@@ -150,6 +206,6 @@ def _set_diag(ctx: ShapeContext) -> Sequence[Shape]:
     return ((*found[: len(found) - count], *shape[-2:]),)
 
 
-define("MatrixDiagV3", shape=ranked(_diag, num_rows=0, num_cols=0, padding_value=0))
-define("MatrixDiagPartV3", shape=ranked(_diag_part, padding_value=0))
-define("MatrixSetDiagV3", shape=_set_diag)
+define("MatrixDiagV3", shape=ranked(diag, num_rows=0, num_cols=0, padding_value=0))
+define("MatrixDiagPartV3", shape=ranked(diag_part, padding_value=0))
+define("MatrixSetDiagV3", shape=set_diag)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from graphvm_runtime.errors import ShapeError
 from graphvm_runtime.ops.registry import ShapeContext, define
 from graphvm_runtime.ops.shape_functions import (
+    agreed,
     refused,
     with_rank,
     with_rank_at_least,
@@ -45,4 +46,17 @@ def _batch_matmul(ctx: ShapeContext) -> Sequence[Shape]:
 
 
 define("MatMul", shape=_matmul)
-define("BatchMatMulV2", shape=_batch_matmul)
+
+
+def _same_batch(ctx: ShapeContext) -> Sequence[Shape]:
+    """The older form, which does not broadcast."""
+    (found,) = _batch_matmul(ctx)
+    x, y = ctx.shapes
+    if x is not None and y is not None:
+        agreed([x[:-2], y[:-2]])
+    return (found,)
+
+
+define("SparseMatMul", shape=_matmul)
+define("BatchMatMulV2", "BatchMatMulV3", shape=_batch_matmul)
+define("BatchMatMul", shape=_same_batch)
