@@ -221,7 +221,8 @@ def _dequeue_many(node: Node) -> Kernel:
 
 def _stacked(parts: list[Array], type_: TensorType) -> Array:
     """Parts of one shape along a new first axis."""
-    out: Array = np.empty((len(parts), *(type_.shape or ())), type_.dtype.numpy)
+    shape: Any = type_.shape or ()  # known whole
+    out: Array = np.empty((len(parts), *shape), type_.dtype.numpy)
     for i, part in enumerate(parts):
         out[i, ...] = part
     return out
@@ -235,7 +236,8 @@ def _padded(parts: list[Array], type_: TensorType) -> Array:
     fill = b"" if type_.dtype is string else 0
     out: Array = np.full((len(parts), *whole), fill, type_.dtype.numpy)
     for i, part in enumerate(parts):
-        out[(i, *map(slice, np.shape(part)), ...)] = part
+        place: tuple[Any, ...] = (i, *map(slice, np.shape(part)), ...)
+        out[place] = part
     return out
 
 
