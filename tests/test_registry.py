@@ -102,7 +102,8 @@ def test_an_op_with_a_kernel_has_a_row_in_the_table(name: str) -> None:
 
 @pytest.mark.parametrize("name", [op for op, row in ROWS.items() if row.tested_in])
 def test_an_op_that_is_tested_elsewhere_is_named_there(name: str) -> None:
-    assert name in _strings_of(ROOT / ROWS[name].tested_in)
+    # an internal form is reached by the op in whose place it is put
+    assert {name, name.removeprefix("_")} & _strings_of(ROOT / ROWS[name].tested_in)
 
 
 @functools.cache

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 FAMILIES: Final[Mapping[str, str]] = {
+    "accumulator": "what comes out is another step's",
     "barrier": "what comes out is another step's",
     "data_flow": "what comes out is another step's",
     "dataset": "elements come from another step",
@@ -17,6 +18,7 @@ FAMILIES: Final[Mapping[str, str]] = {
     "math.bitwise": "of bits",
     "random": "draws random numbers",
     "regex": "of strings",
+    "staging": "what comes out is another step's",
     "state": "names, updates or describes a variable",
     "string": "of strings",
     "training": "updates a variable",

@@ -9,24 +9,7 @@ from typing import Any
 
 import numpy as np
 
-
-def outcomes(tf: Any, graph: Any, *runs: tuple[Any, Any] | Any) -> list[Any]:
-    """What each run gives in one session: arrays, or the class of the error."""
-    found: list[Any] = []
-    with tf.Session(graph=graph) as session:
-        for fetch in runs:
-            try:
-                values = session.run(fetch)
-            except tf.errors.OpError as error:
-                found.append(type(error).__name__)
-            else:
-                found.extend(values if isinstance(values, list | tuple) else [values])
-    return ["done" if v is None else v for v in found]
-
-
-def made(tf: Any, op: str, **arguments: Any) -> Any:
-    """What the op of that name gives."""
-    return getattr(tf.raw_ops, op)(**arguments)
+from tests.ops.programs import made, outcomes
 
 
 def table_of(tf: Any, key: Any, value: Any, name: str = "") -> Any:
@@ -206,7 +189,8 @@ def vector_keys(tf: Any) -> list[Any]:
     with tf.Graph().as_default() as graph:
         table = made(
             tf, "MutableDenseHashTableV2", empty_key=tf.constant([0, 0], tf.int64),
-            deleted_key=tf.constant([-1, 0], tf.int64), value_dtype=tf.float32, value_shape=[3], initial_num_buckets=4,
+            deleted_key=tf.constant([-1, 0], tf.int64), value_dtype=tf.float32,
+            value_shape=[3], initial_num_buckets=4,
         )  # fmt: skip
         keys = tf.constant([[1, 2], [2, 1]], tf.int64)
         values = tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])

@@ -14,6 +14,7 @@ from tests.ops.plain import each
 from tests.ops.rows import Row, Sample, Wrong, given, int_, numbers, strings
 
 VARIABLES = "tests/kernels/test_variables.py"
+PROGRAMS = "tests/ops/programs_state.py"
 QUEUES = "tests/kernels/test_queues.py"
 ARRAYS = "tests/kernels/test_arrays.py"
 ROWS_OF_LISTS = "tests/kernels/test_rows_of_lists.py"
@@ -121,6 +122,9 @@ NOTED = (
         "AssignSubVariableOp", "VarIsInitializedOp", "VariableShape", "_Reference",
         "ResourceCountUpTo", "ResourceApplyGradientDescent", "ResourceApplyAdam",
         "DisableCopyOnRead",
+    )),
+    *(Row(op, tested_in=PROGRAMS) for op in (
+        "DestroyResourceOp", "_TemporaryVariable", "_DestroyTemporaryVariable",
     )),
     *(Row(op, tested_in=QUEUES) for op in (
         "FIFOQueueV2", "QueueEnqueueV2", "QueueDequeueV2", "QueueCloseV2", "QueueSizeV2",

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from graphvm_runtime.dtypes import Array
-from graphvm_runtime.errors import InvalidArgumentError, OutOfRangeError
+from graphvm_runtime.errors import InvalidArgumentError, NotFoundError, OutOfRangeError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
-from graphvm_runtime.shapes import TensorType, is_compatible, shape_text
+from graphvm_runtime.shapes import TensorType, is_compatible, is_known, shape_text
 from graphvm_runtime.values.resources import ResourceManager, Step, Variable
 
 
@@ -85,6 +85,55 @@ def _assign(node: Node) -> Kernel:
 plain("AssignAddVariableOp", lambda variable, value: variable.update(np.add, value))
 plain("AssignSubVariableOp", lambda variable, value: variable.update(np.subtract, value))
 plain("VarIsInitializedOp", lambda variable: np.bool_(variable.value is not None))
+
+
+@kernel("_TemporaryVariable")
+def _temporary(node: Node) -> Callable[..., Any]:
+    dtype, shape = node.attrs["dtype"].base, node.attrs["shape"]
+    if not is_known(shape):
+        raise InvalidArgumentError(
+            f"the shape of a temporary variable must be known whole, got {shape_text(shape)}"
+        )
+    name = _temporary_name(node.attrs["var_name"] or node.name.encode())
+
+    def call() -> Variable:
+        variable = Variable(name, TensorType(dtype, shape), is_reference=True)
+        variable.assign(np.zeros(shape, dtype.numpy))  # in TensorFlow, whatever is there
+        return variable
+
+    return call
+
+
+@kernel("_DestroyTemporaryVariable")
+def _destroy_temporary(node: Node) -> Kernel:
+    name = _temporary_name(node.attrs["var_name"])
+
+    def call(variable: Any) -> Array:
+        if Variable.of(variable).name != name:
+            raise NotFoundError(
+                f"the name of a temporary variable must be {variable.name!r}, got {name!r}"
+            )
+        found: Array = variable.read()
+        return found
+
+    return Kernel(call, borrowed=True)
+
+
+def _temporary_name(name: bytes) -> str:
+    return name.decode(errors="backslashreplace")
+
+
+@kernel("DestroyResourceOp")
+def _destroy(node: Node) -> Kernel:
+    ignores: bool = node.attrs["ignore_lookup_error"]
+
+    def call(step: Step, held: Any) -> None:
+        # to TensorFlow a variable is not there before it is initialised
+        is_there = not isinstance(held, Variable) or held.value is not None
+        if not (step.resources.forget(held) and is_there) and not ignores:
+            raise NotFoundError(f"a resource must be there to be destroyed, got {held!r}")
+
+    return Kernel(call, step=True)
 
 
 @kernel("VariableShape")

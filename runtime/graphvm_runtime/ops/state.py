@@ -13,7 +13,7 @@ from graphvm_runtime.ops.registry import (
     Value,
     define,
 )
-from graphvm_runtime.ops.shape_functions import from_attr, nothing, refused, scalar
+from graphvm_runtime.ops.shape_functions import from_attr, nothing, refused, scalar, unchanged
 from graphvm_runtime.ops.signature import types
 from graphvm_runtime.shapes import Shape, TensorType, merged, shape_text
 
@@ -55,6 +55,10 @@ def _counted(ctx: ShapeContext) -> Sequence[Shape]:
 
 def _held_count(ctx: ShapeContext) -> Sequence[Shape]:
     return _scalar(held_behind(ctx, 0, "T").shape)
+
+
+def _held_shape(ctx: ShapeContext) -> Sequence[Shape]:
+    return (held_behind(ctx, 0, "T").shape,)
 
 
 def _scalar(shape: Shape) -> Sequence[Shape]:
@@ -100,6 +104,11 @@ define("AssignAddVariableOp", "AssignSubVariableOp", shape=_written, effects=STA
 define("VarIsInitializedOp", shape=scalar, effects=STATEFUL)
 define("DisableCopyOnRead", shape=nothing, effects=STATEFUL)
 define("VariableShape", shape=_shape_of_held, value=_shape_value, effects=STATEFUL)
+define("DestroyResourceOp", shape=nothing)
+define("TemporaryVariable", shape=from_attr("shape"))
+define("_TemporaryVariable", shape=scalar, handle=named_type)
+define("DestroyTemporaryVariable", shape=unchanged, effects=STATEFUL)
+define("_DestroyTemporaryVariable", shape=_held_shape, effects=STATEFUL)
 define("CountUpTo", shape=_counted, effects=TRACE)
 define("ResourceCountUpTo", shape=_held_count, effects=TRACE)
 

@@ -276,26 +276,37 @@ def wait_for(
 
 
 class Queue(HandleValue):
-    """A bounded first-in first-out queue of tuples of arrays.
+    """A bounded queue of tuples of arrays, first in, first out.
 
     Requests that cannot be served wait in line and are served in order; none of them holds a
-    thread. Source: TF op `FIFOQueueV2`.
+    thread. Other kinds of queue say which elements they hold how: `_add`, `_pop`, `_has_room`,
+    `_available`. Source: TF op `FIFOQueueV2`.
+
+    Args:
+        name: of the resource.
+        types: element type and shape of each component.
+        capacity: how many elements fit in; less than one for any number.
+
+    Attributes:
+        made_by: the op and the capacity that a second node of its name must have.
     """
 
     kind = "a queue"
+    gathers = True  # somebody who takes several gets them as they come
 
     def __init__(self, name: str, types: tuple[TensorType, ...], capacity: int) -> None:
         self.name = name
         self.types = types
         self.capacity = capacity if capacity > 0 else None
+        self.made_by = ("FIFOQueueV2", capacity)
         self.closed = False
-        self.items: list[tuple[Array, ...]] = []
+        self.items: list[Any] = []
         self._lock = threading.Lock()
-        self._putting: list[_Request] = []
+        self._putting: list[_Request | None] = []  # None closes the queue
         self._taking: list[_Request] = []
 
     def __repr__(self) -> str:
-        return f"<Queue {self.name}: {len(self.items)} of {self.capacity}>"
+        return f"<{type(self).__name__} {self.name}: {len(self.items)} of {self.capacity}>"
 
     def size(self) -> int:
         """Number of elements."""
@@ -311,12 +322,21 @@ class Queue(HandleValue):
         self._request(step, _Request(done, [], count, up_to), self._taking)
 
     def close(self, cancel_pending: bool = False) -> None:
-        """Lets no more elements in; waiting takers get what is left, then OutOfRangeError."""
+        """Lets no more elements in; waiting takers get what is left, then OutOfRangeError.
+
+        Elements that wait for room are let in first, unless `cancel_pending` refuses them.
+
+        Raises:
+            CancelledError: it is closed already.
+        """
         with self._lock:
-            self.closed = True
-            refused = self._putting.copy() if cancel_pending else []
+            if self.closed and not cancel_pending:
+                raise CancelledError(f"queue {self.name!r} must be open, got one closed already")
+            refused: list[_Request] = []
             if cancel_pending:
+                refused = [r for r in self._putting if r is not None]
                 self._putting.clear()  # the same list: requests on their way hold it
+            self._putting.append(None)
             served = self._serve()
         error = CancelledError(f"queue {self.name!r} was closed")
         for request in refused:
@@ -324,12 +344,31 @@ class Queue(HandleValue):
         for finish in served:
             finish()
 
-    def _request(self, step: Step, request: _Request, line: list[_Request]) -> None:
+    def _add(self, element: tuple[Array, ...]) -> None:
+        self.items.append(element)
+
+    def _pop(self) -> tuple[Array, ...]:
+        found: tuple[Array, ...] = self.items.pop(0)
+        return found
+
+    def _put_back(self, elements: list[tuple[Array, ...]]) -> None:
+        self.items[:0] = elements
+
+    def _has_room(self, element: tuple[Array, ...]) -> bool:
+        return self.capacity is None or len(self.items) < self.capacity
+
+    def _available(self) -> int:
+        """How many elements may be taken now."""
+        return len(self.items)
+
+    def _request(self, step: Step, request: _Request, line: list[Any]) -> None:
         def cancelled(error: GraphvmError) -> None:
             with self._lock:
                 if request not in line:
                     return
                 line.remove(request)
+                if line is self._taking:
+                    self._put_back(request.items)
                 served = self._serve()
             request.finish(None, error)
             for finish in served:
@@ -347,42 +386,53 @@ class Queue(HandleValue):
     def _serve(self) -> list[Callable[[], None]]:
         """Serves whatever can be served; what it returns is called outside the lock."""
         finishes: list[Callable[[], None]] = []
-        moved = True
-        while moved:
-            moved = False
-            if self._putting:
-                request = self._putting[0]
-                if self.closed and not request.begun:
-                    self._putting.pop(0)
-                    finishes.append(
-                        request.failing(CancelledError(f"queue {self.name!r} is closed"))
-                    )
-                    moved = True
-                else:
-                    while request.items and (
-                        self.capacity is None or len(self.items) < self.capacity
-                    ):
-                        self.items.append(request.items.pop(0))
-                        request.begun = moved = True
-                    if not request.items:
-                        self._putting.pop(0)
-                        finishes.append(request.serving(()))
-                        moved = True
-            if self._taking:
-                request = self._taking[0]
-                have = len(self.items)
-                ended = self.closed and not self._putting
-                if have >= request.count or (ended and request.up_to and have):
-                    count = min(have, request.count)
-                    taken, self.items = self.items[:count], self.items[count:]
-                    self._taking.pop(0)
-                    finishes.append(request.serving(taken))
-                    moved = True
-                elif ended:
-                    self._taking.pop(0)
-                    finishes.append(request.failing(_out_of_range(self, request.count, have)))
-                    moved = True
+        while self._serve_putting(finishes) or self._serve_taking(finishes):
+            pass
         return finishes
+
+    def _serve_putting(self, finishes: list[Callable[[], None]]) -> bool:
+        """Whether something moved."""
+        if not self._putting:
+            return False
+        request = self._putting[0]
+        if request is None:
+            self.closed = True
+        elif self.closed:
+            error = CancelledError(f"queue {self.name!r} is closed")
+            finishes.append(request.failing(error))
+        else:
+            moved = False
+            while request.items and self._has_room(request.items[0]):
+                self._add(request.items.pop(0))
+                moved = True
+            if request.items:
+                return moved
+            finishes.append(request.serving(()))
+        self._putting.pop(0)
+        return True
+
+    def _serve_taking(self, finishes: list[Callable[[], None]]) -> bool:
+        """Whether something moved."""
+        if not self._taking:
+            return False
+        request = self._taking[0]
+        missing, have = request.count - len(request.items), len(self.items)
+        if self.closed and have < missing:
+            if not request.up_to or not (have or request.items):
+                self._put_back(request.items)
+                finishes.append(request.failing(_out_of_range(self, missing, have)))
+                self._taking.pop(0)
+                return True
+            request.count -= missing - have
+            missing = have
+        count = min(missing, max(self._available(), 0))
+        if missing and (not count or (count < missing and not self.gathers)):
+            return False
+        request.items += [self._pop() for _ in range(count)]
+        if count == missing:
+            finishes.append(request.serving(request.items))
+            self._taking.pop(0)
+        return True
 
 
 def _out_of_range(queue: Queue, count: int, have: int) -> GraphvmError:
@@ -392,9 +442,9 @@ def _out_of_range(queue: Queue, count: int, have: int) -> GraphvmError:
 
 
 class _Request:
-    """A put or take that waits in line."""
+    """A put or take that waits in line, with the elements that it still has, or has by now."""
 
-    __slots__ = ("begun", "count", "done", "forget", "items", "up_to")
+    __slots__ = ("count", "done", "forget", "items", "up_to")
 
     def __init__(
         self, done: Callable[..., None], items: list[tuple[Array, ...]], count: int, up_to: bool
@@ -403,7 +453,6 @@ class _Request:
         self.items = list(items)
         self.count = count
         self.up_to = up_to
-        self.begun = False
         self.forget: Callable[[], None] | None = None
 
     def finish(self, value: Any, error: GraphvmError | None) -> None:
