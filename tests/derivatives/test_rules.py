@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import graphvm as tf
 from graphvm.graph.conversion import apply, output
 from graphvm.ops.array import stop_gradient
 from graphvm.rules import RULES
@@ -238,7 +239,15 @@ def test_every_differentiable_op_has_a_case() -> None:
                  "PartitionedCall",
                  "StatefulPartitionedCall", "ReadVariableOp", "Conj", "Case",
                  "StatelessCase", "Print",
-                 "Cholesky"}  # fmt: skip
+                 "Cholesky", "MatrixSolveLs"}  # fmt: skip
+    # of float32 alone: `test_sparse_matmul`, `test_resized_images`
+    elsewhere |= {
+        "SparseMatMul",
+        "ResizeBilinear",
+        "ResizeBilinearGrad",
+        "ResizeBicubic",
+        "ResizeBicubicGrad",
+    }
     # of float32 alone: tests/rnn/test_blocks.py
     elsewhere |= {"LSTMBlockCell", "BlockLSTM", "BlockLSTMGrad", "GRUBlockCell"}
     # of float32 at most: tests/derivatives/test_volumes.py
@@ -270,6 +279,53 @@ def test_cholesky(shape: tuple[int, ...]) -> None:
         return output("Cholesky", (square + 2.0 * np.eye(shape[-1]),))
 
     checked(program, [real(*shape)], rtol=2e-5)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (2, 3), (3, 3)])
+def test_least_squares(shape: tuple[int, ...]) -> None:
+    """Its rule must know whether the matrix is tall or wide."""
+
+    def program(matrix: Any, rhs: Any) -> Any:
+        return output("MatrixSolveLs", (matrix, rhs, np.array(0.5)))
+
+    checked(program, [real(*shape), real(shape[0], 2)], rtol=2e-5)
+
+
+@pytest.mark.parametrize("turn_a", [False, True])
+@pytest.mark.parametrize("turn_b", [False, True])
+def test_sparse_matmul(turn_a: bool, turn_b: bool) -> None:
+    a, b = (real(*s).astype(np.float32) for s in ((3, 2), (4, 3)))
+    a, b = a if turn_a else a.T.copy(), b if turn_b else b.T.copy()
+    attrs = {"transpose_a": turn_a, "transpose_b": turn_b}
+    with tf.Graph().as_default(), tf.Session() as session:
+        xs = [tf.constant(a), tf.constant(b)]
+        got, want = (
+            session.run(tf.gradients(output(op, xs, attrs) ** 2, xs))
+            for op in ("SparseMatMul", "MatMul")
+        )
+    for one, other in zip(got, want, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+@pytest.mark.parametrize("op", ["ResizeBilinear", "ResizeBicubic"])
+@pytest.mark.parametrize("size", [(5, 3), (2, 7)])
+def test_resized_images(op: str, size: tuple[int, int]) -> None:
+    """They compute in float32, where differences of a linear function are still good."""
+
+    def program(x: Any) -> Any:
+        resized = output(op, (x, np.array(size, np.int32)))
+        return output("Cast", (resized,), {"DstT": dtypes.float64})
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant(real(1, 4, 5, 2))
+        y = program(x)
+        weights = real(1, *size, 2)
+        (g,) = tf.gradients(y, [x], grad_ys=[weights])
+        direction = real(1, 4, 5, 2)
+        (pushed,) = tf.jvp([y], [x], [tf.constant(direction)])
+        reverse, forward = session.run([g, pushed])
+    # <w, J d> = <J^T w, d>, and a linear function is its own derivative
+    np.testing.assert_allclose((weights * forward).sum(), (reverse * direction).sum(), rtol=1e-4)
 
 
 def test_stop_gradient_has_none() -> None:
