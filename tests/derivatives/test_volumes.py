@@ -1,4 +1,4 @@
-"""A volume with a depth of one is an image: what is derived of both is the same."""
+"""Windows over images and volumes: what no table of derivatives can hold."""
 
 from __future__ import annotations
 
@@ -66,3 +66,20 @@ def test_a_large_convolution_is_made_of_tiles() -> None:
     for at, part in parts.items():
         want_by = np.einsum("nhwc,nhwf->cf", part, 2 * want)
         np.testing.assert_allclose(by[at], want_by, rtol=1e-9, atol=1e-7)
+
+
+def test_a_dilation_hands_gradients_to_the_greatest_sums() -> None:
+    x, k = RNG.permutation(24).reshape(1, 4, 3, 2) * 1.0, RNG.permutation(8).reshape(2, 2, 2) / 9.0
+    attrs = {"strides": (1, 2, 1, 1), "rates": (1, 1, 2, 1), "padding": "SAME"}
+    with tf.Graph().as_default(), tf.Session() as session:
+        given = [tf.constant(x), tf.constant(k)]
+        y = tf.reduce_sum(
+            tf.square(tf.raw_ops.Dilation2D(input=given[0], filter=given[1], **attrs))
+        )
+        found = session.run(tf.gradients(y, given))
+        for at, (value, gradient) in enumerate(zip((x, k), found, strict=True)):
+            for place in np.ndindex(value.shape):
+                step = np.zeros(value.shape)
+                step[place] = 1e-4
+                above, below = (session.run(y, {given[at]: value + s}) for s in (step, -step))
+                assert gradient[place] == pytest.approx((above - below) / 2e-4, abs=1e-6)

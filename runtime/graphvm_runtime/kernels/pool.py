@@ -6,13 +6,12 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
 
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
-from graphvm_runtime.kernels.precision import BRAIN, SINGLE, is_low
+from graphvm_runtime.kernels.precision import SINGLE, is_low, least_of
 from graphvm_runtime.kernels.registry import Kernel, kernel
 from graphvm_runtime.kernels.shape_rule import refusing
 from graphvm_runtime.kernels.windows import (
@@ -25,13 +24,6 @@ from graphvm_runtime.kernels.windows import (
 from graphvm_runtime.ops.pool import NUMBERS, given_windows, pool_windows
 from graphvm_runtime.ops.signature import Attrs
 from graphvm_runtime.ops.windows import Windows, shape_last
-
-
-def _least(dtype: np.dtype[Any]) -> Any:
-    """The least finite value: a maximum starts there, so that -inf alone gives it."""
-    if dtype == BRAIN:
-        return ml_dtypes.finfo(dtype).min  # type: ignore[no-untyped-call]  # it has no hints
-    return np.finfo(dtype).min if dtype.kind == "f" else np.iinfo(dtype).min
 
 
 class _Pool:
@@ -92,7 +84,7 @@ def _with_windows(
 
 def _max_pool(pool: _Pool, dtype: np.dtype[Any]) -> Pooling:
     # a window of nothing but -inf gives the least finite number, but in volumes -inf
-    least = -np.inf if pool.rank == 5 else _least(dtype)
+    least = -np.inf if pool.rank == 5 else least_of(dtype)
 
     def call(value: Array, out: Array | None = None) -> Any:
         check_image("input", value, pool.rank)
