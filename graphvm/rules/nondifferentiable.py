@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 FAMILIES: Final[Mapping[str, str]] = {
+    "candidate_sampling": "of classes",
     "barrier": "what comes out is another step's",
     "data_flow": "what comes out is another step's",
     "dataset": "elements come from another step",
