@@ -74,8 +74,8 @@ def _losses(inputs: Array, labels: list[Array], lengths: Array, merge: bool) -> 
     blank = classes - 1
     counts = np.array([2 * len(each) + 1 for each in labels], np.int64)
     states = np.full((batch, int(counts.max(initial=1))), blank, np.int64)
-    for row, each in enumerate(labels):
-        states[row, 1 : 2 * len(each) : 2] = each
+    for number, each in enumerate(labels):
+        states[number, 1 : 2 * len(each) : 2] = each
     solid = states != blank
     stays = solid & (not merge)  # states that may not follow themselves
     jumps = solid.copy()  # those that may follow the last but one
@@ -86,15 +86,14 @@ def _losses(inputs: Array, labels: list[Array], lengths: Array, merge: bool) -> 
     forward = _forward(emitted, stays, jumps)
     backward = _backward(emitted, stays, jumps, counts, lengths)
     last = np.maximum(lengths - 1, 0)
-    rows = np.arange(batch)
     joint = forward + backward
-    total = np.logaddexp.reduce(joint[last, rows], 1) if times else np.zeros(batch)
+    total = np.logaddexp.reduce(joint[last, np.arange(batch)], 1) if times else np.zeros(batch)
     ran = np.arange(times)[:, None] < lengths
     with np.errstate(invalid="ignore"):
         share = np.where(np.isneginf(total)[:, None], 0, np.exp(joint - total[:, None]))
     gradient = np.exp(logs)
-    time, row, state = np.indices(share.shape)
-    np.subtract.at(gradient, (time, row, states[row, state]), share)
+    moment, row, state = np.indices(share.shape)
+    np.subtract.at(gradient, (moment, row, states[row, state]), share)
     loss = np.where(lengths > 0, -total, 0).astype(inputs.dtype)
     return loss, np.where(ran[..., None], gradient, 0).astype(inputs.dtype)
 

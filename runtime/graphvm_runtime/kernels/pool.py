@@ -12,7 +12,7 @@ from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.precision import SINGLE, is_low, least_of
-from graphvm_runtime.kernels.registry import Kernel, kernel
+from graphvm_runtime.kernels.registry import Kernel, Maker, kernel
 from graphvm_runtime.kernels.shape_rule import refusing
 from graphvm_runtime.kernels.windows import (
     Placed,
@@ -63,12 +63,10 @@ class _Pool:
 Pooling: TypeAlias = "Callable[..., Any]"
 
 
-def _with_windows(
-    make: Callable[[_Pool, np.dtype[Any]], Pooling], count: int
-) -> Callable[[Node], Kernel]:
+def _with_windows(make: Callable[[_Pool, np.dtype[Any]], Pooling], count: int) -> Maker:
     """A maker of a pool whose windows are attributes, or inputs after the first `count`."""
 
-    def maker(node: Node) -> Kernel:
+    def maker(node: Node) -> Kernel | Callable[..., Any]:
         dtype = node.attrs["T"].numpy
         if "ksize" in node.attrs:
             return Kernel(make(_Pool(node.attrs), dtype), out=count == 1)
