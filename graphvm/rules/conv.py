@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from graphvm.graph.graph import Tensor
 from graphvm.rules.nodes import node, shape_of
-from graphvm.rules.registry import Bilinear, Rule, Site
+from graphvm.rules.registry import Bilinear, NoRule, Rule, Site
 
 
 def _family(forward: str, to_input: str, to_filter: str) -> dict[str, Rule]:
@@ -39,9 +39,11 @@ def _family(forward: str, to_input: str, to_filter: str) -> dict[str, Rule]:
 
 TABLE: Mapping[str, Rule] = {
     **_family("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
+    **_family("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
     **_family(
         "DepthwiseConv2dNative",
         "DepthwiseConv2dNativeBackpropInput",
         "DepthwiseConv2dNativeBackpropFilter",
     ),
+    "FusedPadConv2D": NoRule("made of graphs that are no longer trained"),
 }

@@ -15,7 +15,7 @@ def _relu_grad(site: Site, g: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _bias_add(site: Site, g: Tensor) -> Cotangents:
-    data_format = {"data_format": site.node.attrs["data_format"]}
+    data_format = site.attrs("T")
     value, bias = site.wanted
     return (
         g if value else None,
@@ -29,7 +29,7 @@ def _apply_bias_add(site: Site, tangents: Tangents) -> Tangents:
         return [value]
     if value is None:
         value = zeros_like(site.inputs[0])
-    return [node("BiasAdd", (value, bias), {"data_format": site.node.attrs["data_format"]})]
+    return [node("BiasAdd", (value, bias), site.attrs("T"))]
 
 
 def _bias_add_grad(site: Site, g: Tensor) -> Cotangents:
@@ -94,6 +94,7 @@ TABLE: Mapping[str, Rule] = {
         reverse=_relu_grad,
     ),
     "BiasAdd": Linear(_bias_add, apply=_apply_bias_add),
+    "BiasAddV1": Linear(_bias_add, apply=_apply_bias_add),
     "BiasAddGrad": Linear(_bias_add_grad),
     "Softmax": Reverse(_softmax),
     "LogSoftmax": Reverse(_log_softmax),

@@ -7,6 +7,7 @@ from typing import Final
 
 FAMILIES: Final[Mapping[str, str]] = {
     "accumulator": "what comes out is another step's",
+    "candidate_sampling": "of classes",
     "barrier": "what comes out is another step's",
     "data_flow": "what comes out is another step's",
     "dataset": "elements come from another step",

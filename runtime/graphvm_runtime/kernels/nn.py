@@ -43,9 +43,9 @@ def _relu_grad(node: Node) -> Kernel:
     return Kernel(call, out=True, inplace=True)
 
 
-@kernel("BiasAdd")
+@kernel("BiasAdd", "BiasAddV1")
 def _bias_add(node: Node) -> Kernel:
-    axis = channel_axis(node.attrs["data_format"])
+    axis = channel_axis(node.attrs.get("data_format", b"NHWC"))
 
     def call(value: Array, bias: Array, out: Array | None = None) -> Any:
         if value.ndim < 2 or bias.ndim != 1 or value.shape[axis] != len(bias):

@@ -34,17 +34,22 @@ def _pad(node: Node) -> Callable[..., Any]:
     return call
 
 
-@kernel("MirrorPad")
-@refusing
-def _mirror_pad(node: Node) -> Callable[..., Any]:
-    mode = "reflect" if node.attrs["mode"] == b"REFLECT" else "symmetric"
+def mirrored(mode: bytes) -> Callable[..., Any]:
+    """A function of an array and its paddings, which mirror it with or without its edges."""
+    name = "reflect" if mode == b"REFLECT" else "symmetric"
 
     def call(x: Array, paddings: Array) -> Array:
         if not x.ndim:
             return x.copy()
-        return np.pad(x, pairs_of(paddings), mode)  # type: ignore[call-overload,no-any-return]  # one of two
+        return np.pad(x, pairs_of(paddings), name)  # type: ignore[call-overload,no-any-return]  # one of two
 
     return call
+
+
+@kernel("MirrorPad")
+@refusing
+def _mirror_pad(node: Node) -> Callable[..., Any]:
+    return mirrored(node.attrs["mode"])
 
 
 @kernel("MirrorPadGrad")

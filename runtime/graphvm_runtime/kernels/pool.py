@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
 
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.graph import Node
-from graphvm_runtime.kernels.precision import BRAIN, SINGLE, is_low
-from graphvm_runtime.kernels.registry import kernel
+from graphvm_runtime.kernels.precision import SINGLE, is_low, least_of
+from graphvm_runtime.kernels.registry import Kernel, Maker, kernel
+from graphvm_runtime.kernels.shape_rule import refusing
 from graphvm_runtime.kernels.windows import (
     Placed,
     channels_last,
@@ -21,16 +21,9 @@ from graphvm_runtime.kernels.windows import (
     check_image,
     laid_out,
 )
-from graphvm_runtime.ops.pool import pool_windows
+from graphvm_runtime.ops.pool import NUMBERS, given_windows, pool_windows
 from graphvm_runtime.ops.signature import Attrs
 from graphvm_runtime.ops.windows import Windows, shape_last
-
-
-def _least(dtype: np.dtype[Any]) -> Any:
-    """The least finite value: a maximum starts there, so that -inf alone gives it."""
-    if dtype == BRAIN:
-        return ml_dtypes.finfo(dtype).min  # type: ignore[no-untyped-call]  # it has no hints
-    return np.finfo(dtype).min if dtype.kind == "f" else np.iinfo(dtype).min
 
 
 class _Pool:
@@ -38,6 +31,7 @@ class _Pool:
 
     def __init__(self, attrs: Attrs) -> None:
         self.windows, self.size, self.depth = pool_windows(attrs)
+        self.rank = len(self.windows.layout)
         self.layout = self.windows.layout
         if self.depth != 1:
             self.size = (1, self.depth)
@@ -63,25 +57,68 @@ class _Pool:
 
     def placed(self, shape: tuple[int, ...]) -> Placed:
         """The windows on an image of that shape."""
-        return Placed(self.windows, (shape[1], shape[2]), self.size)
+        return Placed(self.windows, shape[1:-1], self.size)
 
 
-@kernel("MaxPool")
-def _max_pool(node: Node) -> Callable[..., Any]:
-    pool, dtype = _Pool(node.attrs), node.attrs["T"].numpy
-    least = _least(dtype)
+Pooling: TypeAlias = "Callable[..., Any]"
 
-    def call(value: Array) -> Any:
-        check_image("input", value)
+
+def _with_windows(make: Callable[[_Pool, np.dtype[Any]], Pooling], count: int) -> Maker:
+    """A maker of a pool whose windows are attributes, or inputs after the first `count`."""
+
+    def maker(node: Node) -> Kernel | Callable[..., Any]:
+        dtype = node.attrs["T"].numpy
+        if "ksize" in node.attrs:
+            return Kernel(make(_Pool(node.attrs), dtype), out=count == 1)
+
+        def call(*inputs: Array, **options: Any) -> Any:
+            pool = _Pool(given_windows(node.attrs, *inputs[count:]))
+            return make(pool, dtype)(*inputs[:count], **options)
+
+        return refusing(lambda _: Kernel(call, out=count == 1))(node)
+
+    return maker
+
+
+def _max_pool(pool: _Pool, dtype: np.dtype[Any]) -> Pooling:
+    # a window of nothing but -inf gives the least finite number, but in volumes -inf
+    least = -np.inf if pool.rank == 5 else least_of(dtype)
+
+    def call(value: Array, out: Array | None = None) -> Any:
+        check_image("input", value, pool.rank)
         x = pool.image(value)
         placed = pool.placed(x.shape)
         padded = placed.padded(x, least)
-        out = np.full((len(x), *placed.counts, x.shape[3]), least, dtype)
-        for i, j in placed.elements():
-            np.fmax(out, placed.at(padded, i, j), out=out)
-        return pool.result(out, value.shape)
+        result = _receiving(out, (len(x), *placed.counts, x.shape[-1]), dtype)
+        result[...] = least
+        for at in placed.elements():
+            element = placed.at(padded, *at)
+            if pool.rank == 5:  # of a NaN there the later element wins
+                np.copyto(result, element, where=~(result > element))
+            else:
+                np.fmax(result, element, out=result)
+        return _received(out, result, pool, value.shape)
 
     return call
+
+
+def _receiving(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """The planned output where it has the shape of the result; else a new array."""
+    if out is not None and out.shape == shape and out.dtype == dtype and out.flags.c_contiguous:
+        return out
+    return np.empty(shape, dtype)
+
+
+def _received(out: Array | None, result: Array, pool: _Pool, like: tuple[int, ...]) -> Any:
+    """The result in the layout of the image, in the planned output where there is one."""
+    if out is None:
+        return pool.result(result, like)
+    if out is not result:
+        out[...] = pool.result(result, like)
+    return out
+
+
+kernel("MaxPool", "MaxPool3D", "MaxPoolV2")(_with_windows(_max_pool, 1))
 
 
 def _maxima(placed: Placed, x: Array) -> Iterator[Array]:
@@ -92,7 +129,7 @@ def _maxima(placed: Placed, x: Array) -> Iterator[Array]:
     if placed.whole != placed.image:
         yield from _maxima_beside_padding(placed, x)
         return
-    elements = [placed.at(x, i, j) for i, j in placed.elements()]
+    elements = [placed.at(x, *at) for at in placed.elements()]
     best = elements[0].copy()
     for element in elements[1:]:
         np.maximum(best, element, out=best)
@@ -109,22 +146,29 @@ def _maxima(placed: Placed, x: Array) -> Iterator[Array]:
 
 def _maxima_beside_padding(placed: Placed, x: Array) -> Iterator[Array]:
     """As `_maxima`, also where windows reach into padding or hold NaN."""
-    padded = placed.padded(x)
-    inside = placed.padded(np.ones((1, *x.shape[1:3], 1), np.bool_), False)
-    best = np.zeros((len(x), *placed.counts, x.shape[3]), x.dtype)
-    chosen = np.full(best.shape, -1, np.int32)
-    for number, (i, j) in enumerate(placed.elements()):
-        element = placed.at(padded, i, j)
-        better = placed.at(inside, i, j) & ((chosen < 0) | (element > best))
-        best = np.where(better, element, best)
-        chosen[better] = number
-    for number, _ in enumerate(placed.elements()):
+    _, chosen = _first_maxima(placed, x)
+    for number in range(len(placed.elements())):
         yield chosen == number
 
 
-@kernel("MaxPoolGrad")
-def _max_pool_grad(node: Node) -> Callable[..., Any]:
-    pool, dtype = _Pool(node.attrs), node.attrs["T"].numpy
+def _first_maxima(placed: Placed, x: Array) -> tuple[Array, Array]:
+    """The maximum of each window, and the number of its first element that is it.
+
+    A NaN that comes first is the maximum; the number is -1 where there is padding alone.
+    """
+    padded = placed.padded(x)
+    inside = placed.padded(np.ones((1, *x.shape[1:-1], 1), np.bool_), False)
+    best = np.zeros((len(x), *placed.counts, x.shape[-1]), x.dtype)
+    chosen = np.full(best.shape, -1, np.int32)
+    for number, at in enumerate(placed.elements()):
+        element = placed.at(padded, *at)
+        better = placed.at(inside, *at) & ((chosen < 0) | (element > best))
+        best = np.where(better, element, best)
+        chosen[better] = number
+    return best, chosen
+
+
+def _max_pool_grad(pool: _Pool, dtype: np.dtype[Any]) -> Pooling:
     wide = SINGLE if is_low(dtype) else dtype
     bits = np.dtype(f"i{wide.itemsize}")
 
@@ -139,22 +183,22 @@ def _max_pool_grad(node: Node) -> Callable[..., Any]:
         check_gradient(g, want)
         out = placed.empty(len(x), x.shape[3], wide)
         g = np.ascontiguousarray(g)
-        for (i, j), found in zip(placed.elements(), _maxima(placed, x), strict=True):
+        for at, found in zip(placed.elements(), _maxima(placed, x), strict=True):
             # a mask of bits is several times faster than `where`
             mask = np.negative(found.view(np.int8), dtype=bits)
             if placed.is_disjoint:
-                np.bitwise_and(g.view(bits), mask, out=placed.at(out, i, j).view(bits))
+                np.bitwise_and(g.view(bits), mask, out=placed.at(out, *at).view(bits))
             else:
-                placed.at(out, i, j)[...] += np.bitwise_and(g.view(bits), mask, out=mask).view(wide)
+                placed.at(out, *at)[...] += np.bitwise_and(g.view(bits), mask, out=mask).view(wide)
         return pool.result(placed.inner(out).astype(dtype, copy=False), value.shape)
 
     return call
 
 
-@kernel("MaxPoolGradGrad")
-def _max_pool_grad_grad(node: Node) -> Callable[..., Any]:
-    pool, dtype = _Pool(node.attrs), node.attrs["T"].numpy
+kernel("MaxPoolGrad", "MaxPoolGradV2")(_with_windows(_max_pool_grad, 3))
 
+
+def _max_pool_grad_grad(pool: _Pool, dtype: np.dtype[Any]) -> Pooling:
     def call(value: Array, output: Array, gradient: Array) -> Any:
         check_image("orig_input", value)
         _check_like(gradient, value)
@@ -162,13 +206,126 @@ def _max_pool_grad_grad(node: Node) -> Callable[..., Any]:
         placed = pool.placed(x.shape)
         padded = placed.padded(g)
         out = np.zeros((len(x), *placed.counts, x.shape[3]), dtype)
-        for (i, j), found in zip(placed.elements(), _maxima(placed, x), strict=True):
-            np.copyto(out, placed.at(padded, i, j), where=found)
+        for at, found in zip(placed.elements(), _maxima(placed, x), strict=True):
+            np.copyto(out, placed.at(padded, *at), where=found)
         result = pool.result(out, value.shape)
         _check_like(output, result)
         return result
 
     return call
+
+
+kernel("MaxPoolGradGrad", "MaxPoolGradGradV2")(_with_windows(_max_pool_grad_grad, 3))
+
+
+@kernel("MaxPool3DGrad")
+def _max_pool_volume_grad(node: Node) -> Callable[..., Any]:
+    pool, dtype = _Pool(node.attrs), node.attrs["T"].numpy
+    wide = SINGLE if is_low(dtype) else dtype
+
+    def call(value: Array, output: Array, gradient: Array) -> Any:
+        _check_like(gradient, output)
+        x, y, g = (channels_last(a, pool.layout) for a in (value, output, gradient))
+        placed, g = pool.placed(x.shape), g.astype(wide, copy=False)
+        check_gradient(g, (len(x), *placed.counts, x.shape[-1]))
+        out, padded = placed.empty(len(x), x.shape[-1], wide), placed.padded(x, np.nan)
+        for at in placed.elements():  # of several maxima, each gets all of it
+            np.add(placed.at(out, *at), g, out=placed.at(out, *at),
+                   where=placed.at(padded, *at) == y)  # fmt: skip
+        return laid_out(placed.inner(out).astype(dtype, copy=False), pool.layout)
+
+    return call
+
+
+@kernel("MaxPool3DGradGrad")
+def _max_pool_volume_grad_grad(node: Node) -> Callable[..., Any]:
+    pool = _Pool(node.attrs)
+
+    def call(value: Array, output: Array, gradient: Array) -> Any:
+        _check_like(gradient, value)
+        x, y, g = (channels_last(a, pool.layout) for a in (value, output, gradient))
+        placed = pool.placed(x.shape)
+        check_gradient(y, (len(x), *placed.counts, x.shape[-1]))
+        padded, spread = placed.padded(x), placed.padded(g)
+        inside = placed.padded(np.ones((1, *x.shape[1:-1], 1), np.bool_), False)
+        out, is_open = np.zeros(y.shape, g.dtype), np.ones(y.shape, np.bool_)
+        for at in placed.elements():
+            found = (placed.at(padded, *at) == y) & is_open & placed.at(inside, *at)
+            np.copyto(out, placed.at(spread, *at), where=found)
+            is_open &= ~found
+        return laid_out(out, pool.layout)
+
+    return call
+
+
+@kernel("MaxPoolWithArgmax")
+def _max_pool_with_places(node: Node) -> Callable[..., Any]:
+    pool, kind = _Pool(node.attrs), node.attrs["Targmax"].numpy
+    whole = node.attrs["include_batch_in_index"]
+
+    def call(value: Array) -> Any:
+        check_image("input", value)
+        placed = pool.placed(value.shape)
+        best, chosen = _first_maxima(placed, value)
+        _, rows, columns, channels = value.shape
+        windows = np.indices(placed.counts)
+        at = [
+            windows[i] * placed.windows.strides[i] - placed.pads[i][0] for i in (0, 1)
+        ]  # fmt: skip
+        down, across = np.divmod(chosen, placed.size[1])
+        row, column = at[0][..., None] + down, at[1][..., None] + across
+        place = (row * columns + column) * channels + np.arange(channels)
+        if whole:
+            place += np.arange(len(value)).reshape(-1, 1, 1, 1) * (rows * columns * channels)
+        return best, place.astype(kind)
+
+    return call
+
+
+def _places(value: Array, argmax: Array, whole: bool) -> Array:
+    """Flat places in all images. Raises InvalidArgumentError for those outside."""
+    size = math.prod(value.shape[1:])
+    first = 0 if whole else np.arange(len(value)).reshape(-1, 1, 1, 1) * size
+    place = argmax.astype(np.int64) + first
+    if place.size and not 0 <= place.min() <= place.max() < value.size:
+        raise InvalidArgumentError(
+            f"argmax must be between 0 and {value.size}, got {argmax.min()} to {argmax.max()}"
+        )
+    return place
+
+
+@kernel("MaxPoolGradWithArgmax")
+@refusing
+def _max_pool_grad_at_places(node: Node) -> Callable[..., Any]:
+    pool, dtype, whole = _Pool(node.attrs), node.attrs["T"].numpy, _is_whole(node)
+    wide = SINGLE if is_low(dtype) else dtype
+
+    def call(value: Array, gradient: Array, argmax: Array) -> Any:
+        check_image("input", value)
+        _check_like(argmax, gradient)
+        placed = pool.placed(value.shape)
+        check_gradient(gradient, (len(value), *placed.counts, value.shape[3]))
+        out = np.zeros(value.size, wide)
+        np.add.at(out, _places(value, argmax, whole).ravel(), gradient.astype(wide).ravel())
+        return out.reshape(value.shape).astype(dtype, copy=False)
+
+    return call
+
+
+@kernel("MaxPoolGradGradWithArgmax")
+@refusing
+def _max_pool_grad_grad_at_places(node: Node) -> Callable[..., Any]:
+    whole = _is_whole(node)
+
+    def call(value: Array, gradient: Array, argmax: Array) -> Any:
+        return gradient.ravel()[_places(value, argmax, whole)]
+
+    return call
+
+
+def _is_whole(node: Node) -> bool:
+    whole: bool = node.attrs["include_batch_in_index"]
+    return whole
 
 
 def _check_like(given: Array, want: Array) -> None:
@@ -180,50 +337,53 @@ def _check_like(given: Array, want: Array) -> None:
 
 def _counts(placed: Placed, image: tuple[int, ...], dtype: Any) -> Array:
     """How many elements each window has that are no padding; at least 1."""
-    ones = placed.padded(np.ones((1, *image[1:3], 1), dtype))
+    ones = placed.padded(np.ones((1, *image[1:-1], 1), dtype))
     out = np.zeros((1, *placed.counts, 1), dtype)
-    for i, j in placed.elements():
-        out += placed.at(ones, i, j)
+    for at in placed.elements():
+        out += placed.at(ones, *at)
     return np.maximum(out, 1)
 
 
-@kernel("AvgPool")
-def _avg_pool(node: Node) -> Callable[..., Any]:
-    pool, dtype = _Pool(node.attrs), node.attrs["T"].numpy
+def _avg_pool(pool: _Pool, dtype: np.dtype[Any]) -> Pooling:
     wide = SINGLE if is_low(dtype) else dtype
 
-    def call(value: Array) -> Any:
-        check_image("value", value)
+    def call(value: Array, out: Array | None = None) -> Any:
+        check_image("value", value, pool.rank)
         x = pool.image(value).astype(wide, copy=False)
         placed = pool.placed(x.shape)
         padded = placed.padded(x)
-        out = np.zeros((len(x), *placed.counts, x.shape[3]), wide)
-        for i, j in placed.elements():
-            out += placed.at(padded, i, j)
-        out /= _counts(placed, x.shape, wide)
-        return pool.result(out.astype(dtype, copy=False), value.shape)
+        result = _receiving(out, (len(x), *placed.counts, x.shape[-1]), wide)
+        result[...] = 0
+        for at in placed.elements():
+            result += placed.at(padded, *at)
+        result /= _counts(placed, x.shape, wide)
+        return _received(out, result.astype(dtype, copy=False), pool, value.shape)
 
     return call
 
 
-@kernel("AvgPoolGrad")
+kernel("AvgPool", "AvgPool3D")(_with_windows(_avg_pool, 1))
+
+
+@kernel("AvgPoolGrad", "AvgPool3DGrad")
 def _avg_pool_grad(node: Node) -> Callable[..., Any]:
     pool, dtype = _Pool(node.attrs), node.attrs["T"].numpy
     wide = SINGLE if is_low(dtype) else dtype
 
     def call(sizes: Array, gradient: Array) -> Any:
-        if sizes.shape != (4,) or sizes.min() < 0:
-            raise InvalidArgumentError(f"the input's shape is four sizes, got {sizes.tolist()}")
-        check_image("grad", gradient)
-        given = tuple(map(int, sizes))
-        want = shape_last(given, pool.layout)
+        if sizes.shape != (pool.rank,) or sizes.min() < 0:
+            raise InvalidArgumentError(
+                f"the input's shape is {NUMBERS[pool.rank]} sizes, got {sizes.tolist()}"
+            )
+        check_image("grad", gradient, pool.rank)
+        want = shape_last(tuple(map(int, sizes)), pool.layout)
         g = channels_last(gradient, pool.layout).astype(wide, copy=False)
         placed = pool.placed(want)
-        check_gradient(g, (want[0], *placed.counts, want[3]))
-        out = placed.empty(want[0], want[3], wide)
+        check_gradient(g, (want[0], *placed.counts, want[-1]))
+        out = placed.empty(want[0], want[-1], wide)
         g = g / _counts(placed, want, wide)
-        for i, j in placed.elements():
-            placed.at(out, i, j)[...] += g
+        for at in placed.elements():
+            placed.at(out, *at)[...] += g
         return laid_out(placed.inner(out).astype(dtype), pool.layout)
 
     return call

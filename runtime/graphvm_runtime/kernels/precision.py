@@ -25,6 +25,13 @@ def wide(x: Array) -> Array:
     return x.astype(SINGLE) if is_low(x.dtype) else x
 
 
+def least_of(dtype: np.dtype[Any]) -> Any:
+    """The least finite number of a type: a maximum starts there, so that -inf alone gives it."""
+    if dtype == BRAIN:
+        return ml_dtypes.finfo(dtype).min  # type: ignore[no-untyped-call]  # it has no hints
+    return np.finfo(dtype).min if dtype.kind == "f" else np.iinfo(dtype).min
+
+
 def widened(function: Callable[..., Any], dtype: np.dtype[Any]) -> Callable[..., Any]:
     """The function with its 16-bit arguments in float32 and its results in `dtype`, if that is low.
 

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import InvalidArgumentError
-from graphvm_runtime.ops.windows import Windows
+from graphvm_runtime.ops.windows import Windows, is_channels_first
+
+# bytes of the windows of one tile: as many as caches hold
+TILE = 1 << 22
 
 
 def channels_last(x: Array, layout: bytes) -> Array:
-    """The image as NHWC, a view."""
-    return x.transpose(0, 2, 3, 1) if layout == b"NCHW" else x
+    """The image with its channels last, a view."""
+    return np.moveaxis(x, 1, -1) if is_channels_first(layout) else x
 
 
 def laid_out(x: Array, layout: bytes) -> Array:
-    """An NHWC image in a layout, a view."""
-    return x.transpose(0, 3, 1, 2) if layout == b"NCHW" else x
+    """An image whose channels are last in a layout, a view."""
+    return np.moveaxis(x, -1, 1) if is_channels_first(layout) else x
 
 
-def check_image(name: str, x: Array) -> None:
-    """Raises InvalidArgumentError where the rank is not 4."""
-    if x.ndim != 4:
-        raise InvalidArgumentError(f"{name} has rank 4, got the shape {list(x.shape)}")
+def check_image(name: str, x: Array, rank: int = 4) -> None:
+    """Raises InvalidArgumentError where the rank is another one."""
+    if x.ndim != rank:
+        raise InvalidArgumentError(f"{name} has rank {rank}, got the shape {list(x.shape)}")
 
 
 def check_gradient(gradient: Array, want: tuple[int, ...]) -> None:
@@ -36,25 +42,24 @@ def check_gradient(gradient: Array, want: tuple[int, ...]) -> None:
 
 
 class Placed:
-    """Windows placed on an image of rows and columns of certain sizes.
+    """Windows placed on an image whose spatial axes have certain sizes.
 
     Attributes:
-        counts: how many windows there are, over rows and over columns.
-        pads: padding before and after, of rows and of columns.
+        counts: how many windows there are, over each spatial axis.
+        pads: padding before and after, of each.
     """
 
-    def __init__(self, windows: Windows, image: tuple[int, int], size: tuple[int, int]) -> None:
+    def __init__(self, windows: Windows, image: tuple[int, ...], size: tuple[int, ...]) -> None:
         self.windows = windows
         self.image = image
         self.size = size
-        self.counts = (
-            windows.counted(0, image[0], size[0]), windows.counted(1, image[1], size[1])
-        )  # fmt: skip
-        self.pads = tuple(windows.padded(i, image[i], size[i], self.counts[i]) for i in (0, 1))
+        self.axes = range(len(image))
+        self.counts = tuple(windows.counted(i, image[i], size[i]) for i in self.axes)
+        self.pads = tuple(windows.padded(i, image[i], size[i], self.counts[i]) for i in self.axes)
 
     @property
-    def whole(self) -> tuple[int, int]:
-        """Rows and columns of the padded image; windows never reach beyond it."""
+    def whole(self) -> tuple[int, ...]:
+        """Sizes of the padded image; windows never reach beyond it."""
         return tuple(
             max(
                 self.image[i] + sum(self.pads[i]),
@@ -62,60 +67,93 @@ class Placed:
                 + (self.size[i] - 1) * self.windows.dilations[i]
                 + 1,
             )
-            for i in (0, 1)
-        )  # type: ignore[return-value]  # two of them
+            for i in self.axes
+        )
 
     @property
     def is_disjoint(self) -> bool:
         """Whether no element is in two windows."""
         windows = self.windows
-        return all((self.size[i] - 1) * windows.dilations[i] < windows.strides[i] for i in (0, 1))
+        return all(
+            (self.size[i] - 1) * windows.dilations[i] < windows.strides[i] for i in self.axes
+        )
 
     def padded(self, x: Array, value: Any = 0) -> Array:
-        """The NHWC image with its padding."""
-        rows, columns = self.whole
-        if (rows, columns) == self.image:
+        """The image, channels last, with its padding."""
+        if self.whole == self.image:
             return x
-        out = np.full((len(x), rows, columns, x.shape[3]), value, x.dtype)
+        out = np.full((len(x), *self.whole, x.shape[-1]), value, x.dtype)
         self.inner(out)[...] = x
         return out
 
     def inner(self, padded: Array) -> Array:
         """The image within a padded one, a view."""
-        top, left = self.pads[0][0], self.pads[1][0]
-        return padded[:, top : top + self.image[0], left : left + self.image[1]]
+        inside = (slice(p[0], p[0] + n) for p, n in zip(self.pads, self.image, strict=True))
+        return padded[(slice(None), *inside)]
 
     def empty(self, batch: int, channels: int, dtype: Any) -> Array:
         """A padded image of zeros."""
         return np.zeros((batch, *self.whole, channels), dtype)
 
-    def at(self, padded: Array, row: int, column: int) -> Array:
-        """One element of every window, a view of shape [batch, windows, windows, channels]."""
-        (down, across), (deep, wide) = self.windows.strides, self.windows.dilations
-        top, left = row * deep, column * wide
-        return padded[
-            :,
-            top : top + (self.counts[0] - 1) * down + 1 if self.counts[0] else top : down,
-            left : left + (self.counts[1] - 1) * across + 1 if self.counts[1] else left : across,
-        ]
+    def at(self, padded: Array, *position: int) -> Array:
+        """One element of every window, a view of shape [batch, windows ..., channels]."""
+        index = [slice(None)]
+        for i, at in enumerate(position):
+            first, stride = at * self.windows.dilations[i], self.windows.strides[i]
+            last = first + (self.counts[i] - 1) * stride + 1 if self.counts[i] else first
+            index.append(slice(first, last, stride))
+        return padded[tuple(index)]
 
-    def elements(self) -> list[tuple[int, int]]:
+    def elements(self) -> list[tuple[int, ...]]:
         """Positions within a window, row by row."""
-        return [(i, j) for i in range(self.size[0]) for j in range(self.size[1])]
+        return list(itertools.product(*map(range, self.size)))
 
     def matrix(self, x: Array) -> Array:
-        """All windows of the NHWC image x: [batch * windows, elements of a window, channels]."""
-        batch, _, _, channels = x.shape
-        rows, columns = self.counts
-        if self.size == (1, 1) and self.windows.strides == (1, 1) and self.whole == self.image:
-            return x.reshape(-1, 1, channels)
+        """All windows of the image x: [batch * windows, elements of a window, channels]."""
+        if self._is_image():
+            return x.reshape(-1, 1, x.shape[-1])
+        return self._rows(self._view(x))
+
+    def tiles(self, x: Array) -> Iterator[tuple[slice, Array]]:
+        """The rows of `matrix`, some at a time, with the slice that they are."""
+        each = math.prod(self.counts[1:])  # windows in one slice of the image
+        count, bytes_ = each * self.counts[0] * len(x), math.prod(self.size) * x.shape[-1]
+        slices = TILE // max(each * bytes_ * x.itemsize, 1)
+        if self._is_image() or slices >= self.counts[0] * len(x):
+            yield slice(0, count), self.matrix(x)
+            return
+        view = self._view(x)
+        step, images = max(min(slices, self.counts[0]), 1), max(slices // self.counts[0], 1)
+        for image in range(0, len(x), images):
+            for top in range(0, self.counts[0], step):
+                rows = self._rows(view[image : image + images, top : top + step])
+                first = (image * self.counts[0] + top) * each
+                yield slice(first, first + len(rows)), rows
+
+    def _is_image(self) -> bool:
+        """Whether each window is one element, and each element a window."""
+        return (
+            math.prod(self.size) == math.prod(self.windows.strides) == 1
+            and self.whole == self.image
+        )
+
+    def _view(self, x: Array) -> Array:
+        """All windows as a view, [batch, windows ..., elements ..., channels]."""
         padded = np.ascontiguousarray(self.padded(x))
-        n, h, w, c = padded.strides
-        (down, across), (deep, wide) = self.windows.strides, self.windows.dilations
-        view = np.lib.stride_tricks.as_strided(
+        batch, *spatial, channel = padded.strides
+        windows = self.windows
+        return np.lib.stride_tricks.as_strided(
             padded,
-            (batch, rows, columns, *self.size, channels),
-            (n, h * down, w * across, h * deep, w * wide, c),
+            (len(x), *self.counts, *self.size, x.shape[-1]),
+            (
+                batch,
+                *(a * b for a, b in zip(spatial, windows.strides, strict=True)),
+                *(a * b for a, b in zip(spatial, windows.dilations, strict=True)),
+                channel,
+            ),
             writeable=False,
         )
-        return view.reshape(batch * rows * columns, self.size[0] * self.size[1], channels)
+
+    def _rows(self, view: Array) -> Array:
+        batch, *counts = view.shape[: 1 + len(self.axes)]
+        return view.reshape(batch * math.prod(counts), math.prod(self.size), view.shape[-1])

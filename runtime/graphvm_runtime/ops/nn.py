@@ -28,7 +28,7 @@ def _rows(ctx: ShapeContext) -> Sequence[Shape]:
 
 
 def _bias_add(ctx: ShapeContext) -> Sequence[Shape]:
-    channels_first = ctx.attrs["data_format"] == b"NCHW"
+    channels_first = ctx.attrs.get("data_format") == b"NCHW"
     value = with_rank_at_least(ctx, 0, 3 if channels_first else 2)
     (bias,) = with_rank(ctx, 1, 1)
     if value is None:
@@ -70,7 +70,7 @@ def _sparse_cross_entropy(ctx: ShapeContext) -> Sequence[Shape]:
 
 define("Relu", shape=unchanged)
 define("ReluGrad", shape=agreeing)
-define("BiasAdd", shape=_bias_add)
+define("BiasAdd", "BiasAddV1", shape=_bias_add)
 define("BiasAddGrad", shape=_bias_add_grad)
 define("Softmax", shape=_rows)
 define("LogSoftmax", shape=_rows)

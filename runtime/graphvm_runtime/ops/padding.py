@@ -36,7 +36,8 @@ def _with_constant(ctx: ShapeContext) -> Sequence[Shape]:
     return (padded(ctx)[0],)
 
 
-def _mirrored(ctx: ShapeContext) -> Sequence[Shape]:
+def mirrored(ctx: ShapeContext) -> Sequence[Shape]:
+    """The shape of the first input, padded with itself by what the second says."""
     found, paddings = padded(ctx)
     _check_mirror(ctx, ctx.shapes[0], paddings)
     return (found,)
@@ -60,5 +61,5 @@ def _check_mirror(ctx: ShapeContext, shape: Shape, paddings: Array | None) -> No
 
 
 define("PadV2", shape=_with_constant)
-define("MirrorPad", shape=_mirrored)
+define("MirrorPad", shape=mirrored)
 define("MirrorPadGrad", shape=_mirrored_back)

@@ -1,4 +1,4 @@
-"""Windows that slide over the two spatial axes of images: convolutions and pools share them."""
+"""Windows that slide over the spatial axes of images, two or more: all convolutions and pools."""
 
 from __future__ import annotations
 
@@ -11,40 +11,48 @@ from graphvm_runtime.ops.shape_functions import refused
 from graphvm_runtime.ops.signature import Attrs
 from graphvm_runtime.shapes import Dim
 
+LAYOUTS = {4: b"NHWC", 5: b"NDHWC"}  # by rank, of ops that have no other
 
-def spatial_axes(layout: bytes) -> tuple[int, int]:
-    """The axes of rows and columns."""
-    return (2, 3) if layout == b"NCHW" else (1, 2)
+
+def is_channels_first(layout: bytes) -> bool:
+    """Whether the channels come before the spatial axes."""
+    return layout.startswith(b"NC")
+
+
+def spatial_axes(layout: bytes) -> tuple[int, ...]:
+    """The axes that windows slide over: of rows and columns, before them that of depth."""
+    first = 2 if is_channels_first(layout) else 1
+    return tuple(range(first, first + len(layout) - 2))
 
 
 def channel_axis(layout: bytes) -> int:
     """The axis of the channels."""
-    return 1 if layout == b"NCHW" else 3
+    return 1 if is_channels_first(layout) else len(layout) - 1
 
 
 D = TypeVar("D", int, Dim)
 
 
-def shape_last(shape: Sequence[D], layout: bytes) -> tuple[D, D, D, D]:
-    """The shape of an image of that layout as NHWC."""
-    batch, one, two, three = shape
-    return (batch, two, three, one) if layout == b"NCHW" else (batch, one, two, three)
+def shape_last(shape: Sequence[D], layout: bytes) -> tuple[D, ...]:
+    """The shape of an image of that layout with its channels last."""
+    batch, *rest = shape
+    return (batch, *rest[1:], rest[0]) if is_channels_first(layout) else (batch, *rest)
 
 
-def shape_as(shape: Sequence[D], layout: bytes) -> tuple[D, D, D, D]:
-    """The shape of an NHWC image in a layout."""
-    batch, rows, columns, channels = shape
-    if layout == b"NCHW":
-        return batch, channels, rows, columns
-    return batch, rows, columns, channels
+def shape_as(shape: Sequence[D], layout: bytes) -> tuple[D, ...]:
+    """The shape of an image whose channels are last in a layout."""
+    batch, *spatial, channels = shape
+    if is_channels_first(layout):
+        return (batch, channels, *spatial)
+    return (batch, *spatial, channels)
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """How windows slide, over rows and over columns.
+    """How windows slide, over each spatial axis.
 
     Attributes:
-        layout: NHWC or NCHW.
+        layout: of the image, `NHWC` or the like.
         strides: from one window to the next.
         dilations: from one element of a window to the next.
         padding: SAME, VALID or EXPLICIT.
@@ -52,13 +60,13 @@ class Windows:
     """
 
     layout: bytes
-    strides: tuple[int, int]
-    dilations: tuple[int, int]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
     padding: bytes
-    explicit: tuple[tuple[int, int], tuple[int, int]]
+    explicit: tuple[tuple[int, int], ...]
 
     def padded(self, axis: int, size: int, window: int, count: int) -> tuple[int, int]:
-        """Padding before and after the rows (axis 0) or columns (1), for that many windows."""
+        """Padding before and after a spatial axis (0 is the first), for that many windows."""
         if self.padding == b"EXPLICIT":
             return self.explicit[axis]
         if self.padding == b"VALID":
@@ -103,48 +111,56 @@ class Windows:
         return self.count(axis, size, window)
 
 
-def windows_of(attrs: Attrs, sizes: str = "") -> Windows:
+def windows_of(attrs: Attrs, sizes: str = "", dilations: str = "dilations") -> Windows:
     """The windows that the attributes of an op describe.
 
     Args:
-        attrs: with `strides`, `padding`, `data_format` and perhaps `dilations`.
+        attrs: with `strides`, `padding`, and perhaps `data_format` and dilations.
         sizes: name of an attribute with window sizes, to be checked too.
+        dilations: name of the attribute with the dilations.
 
     Raises:
-        ShapeError: attributes break C1 or C2.
+        ShapeError: attributes are not positive, of another rank, or wrong explicit paddings.
         UnimplementedError: windows would slide over the batch.
     """
-    layout: bytes = attrs["data_format"]
-    rows, columns = spatial_axes(layout)
-    strides = _four("strides", attrs["strides"])
-    dilations = _four("dilations", attrs.get("dilations", (1, 1, 1, 1)))
-    if sizes:
-        window = _four(sizes, attrs[sizes])
-        if window[0] != 1:
-            raise UnimplementedError("windows over the batch are not supported")
-    if strides[0] != 1 or dilations[0] != 1:
+    layout: bytes = attrs.get("data_format") or LAYOUTS[4 if len(attrs["strides"]) == 4 else 5]
+    rank = len(layout)
+    axes = spatial_axes(layout)
+    strides = positive_of_rank("strides", attrs["strides"], rank)
+    gaps = positive_of_rank(dilations, attrs.get(dilations, (1,) * rank), rank)
+    if sizes and positive_of_rank(sizes, attrs[sizes], rank)[0] != 1:
+        raise UnimplementedError("windows over the batch are not supported")
+    if strides[0] != 1 or gaps[0] != 1:
         raise UnimplementedError("strides and dilations over the batch are not supported")
-    explicit = tuple(attrs.get("explicit_paddings", ()))
-    pairs = ((0, 0), (0, 0))
-    if attrs["padding"] == b"EXPLICIT":
-        if len(explicit) != 8 or min(explicit) < 0:
-            raise refused(f"explicit paddings are 8 numbers, none negative, got {explicit}")
-        both = [(explicit[2 * i], explicit[2 * i + 1]) for i in range(4)]
-        if any(both[0]) or any(both[channel_axis(layout)]):
-            raise refused(f"batch and channels are not padded, got {explicit}")
-        pairs = (both[rows], both[columns])
-    elif explicit:
-        raise refused(f"explicit paddings with padding={attrs['padding'].decode(errors='replace')}")
     return Windows(
         layout,
-        (strides[rows], strides[columns]),
-        (dilations[rows], dilations[columns]),
+        tuple(strides[axis] for axis in axes),
+        tuple(gaps[axis] for axis in axes),
         attrs["padding"],
-        pairs,
+        _explicit(attrs, layout),
     )
 
 
-def _four(name: str, values: Sequence[int]) -> tuple[int, ...]:
-    if len(values) != 4 or min(values) < 1:
-        raise refused(f"{name} are four positive numbers, got {list(values)}")
+def _explicit(attrs: Attrs, layout: bytes) -> tuple[tuple[int, int], ...]:
+    """Explicit padding before and after each spatial axis; none where the op pads by itself."""
+    axes = spatial_axes(layout)
+    explicit = tuple(attrs.get("explicit_paddings", ()))
+    if attrs["padding"] == b"EXPLICIT":
+        if len(explicit) != 2 * len(layout) or min(explicit) < 0:
+            raise refused(
+                f"explicit paddings are {2 * len(layout)} numbers, none negative, got {explicit}"
+            )
+        both = [(explicit[2 * i], explicit[2 * i + 1]) for i in range(len(layout))]
+        if any(both[0]) or any(both[channel_axis(layout)]):
+            raise refused(f"batch and channels are not padded, got {explicit}")
+        return tuple(both[axis] for axis in axes)
+    if explicit:
+        raise refused(f"explicit paddings with padding={attrs['padding'].decode(errors='replace')}")
+    return ((0, 0),) * len(axes)
+
+
+def positive_of_rank(name: str, values: Sequence[int], rank: int) -> tuple[int, ...]:
+    """The values of an attribute, one for each axis. Raises ShapeError where they are not that."""
+    if len(values) != rank or min(values) < 1:
+        raise refused(f"{name} must be {rank} positive numbers, got {list(values)}")
     return tuple(values)
