@@ -51,12 +51,7 @@ WITHOUT_KERNEL = {
         MACHINE,
     ),
     **dict.fromkeys(
-        (
-            "VariableV2", "Variable", "Assign", "AssignAdd", "AssignSub", "IsVariableInitialized",
-            "ApplyGradientDescent", "CountUpTo", "RefSwitch", "RefMerge", "RefEnter", "RefExit",
-            "RefNextIteration", "Barrier", "BarrierInsertMany", "BarrierTakeMany", "BarrierClose",
-            "BarrierReadySize", "BarrierIncompleteSize",
-        ),
+        (n for n in names() if any(a.is_ref for a in (*lookup(n).inputs, *lookup(n).outputs))),
         DEREFERENCE,
     ),
     "For": "the pass `counted` turns it into a call of a loop before anything runs",

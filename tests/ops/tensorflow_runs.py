@@ -125,15 +125,20 @@ def run(item: dict[str, Any], known: Callable[[Any], Any]) -> dict[str, Any]:
         try:
             tensors = built(item, placeholder)
             with plain_session(graph) as session:
-                return {"outputs": [np.asarray(v) for v in session.run(tensors, feeds)]}
+                return {"outputs": [array(v) for v in session.run(tensors, feeds)]}
         except REFUSALS as error:
             return {"error": type(error).__name__, "message": str(error)}
+
+
+def array(value: Any) -> Any:
+    """What was fetched as an array; NumPy's own strings would lose zeros at their end."""
+    return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)
 
 
 def program(function: Any) -> Any:
     """What a program gives; an exception's class where it raises."""
     try:
-        return [np.asarray(v) for v in function(tf)]
+        return [array(v) for v in function(tf)]
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 

@@ -14,5 +14,11 @@ def _matched(ctx: ShapeContext) -> Sequence[Shape]:
     return (ctx.shapes[0],)
 
 
-define("StaticRegexFullMatch", shape=unchanged)
+def _replaced(ctx: ShapeContext) -> Sequence[Shape]:
+    with_rank(ctx, 2, 0)
+    return _matched(ctx)
+
+
+define("StaticRegexFullMatch", "StaticRegexReplace", shape=unchanged)
+define("RegexReplace", shape=_replaced)
 define("RegexFullMatch", shape=_matched)

@@ -9,22 +9,11 @@ from graphvm_runtime.ops.shape_functions import (
     agreed,
     ranked,
     refused,
+    unsorted_segments,
     with_rank,
     with_rank_at_least,
 )
-from graphvm_runtime.shapes import Dim, Shape, is_compatible, shape_text
-
-
-def _segments(ctx: ShapeContext) -> Sequence[Shape]:
-    data, ids = ctx.shapes[:2]
-    count = ctx.scalar(2)
-    if count is not None and count < 0:
-        raise refused(f"num_segments is not negative, got {count}")
-    if data is None or ids is None:
-        return (None,)
-    if len(ids) > len(data) or not is_compatible(data[: len(ids)], ids):
-        raise refused(f"the ids {shape_text(ids)} are no first axes of the data {shape_text(data)}")
-    return ((count, *data[len(ids) :]),)
+from graphvm_runtime.shapes import Dim, Shape
 
 
 def _sorted(ctx: ShapeContext) -> Sequence[Shape]:
@@ -56,7 +45,7 @@ def _of_chosen(ctx: ShapeContext) -> Sequence[Shape]:
 
 define(
     "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum",
-    shape=ranked(_segments, num_segments=0),
+    shape=ranked(unsorted_segments, num_segments=0),
 )  # fmt: skip
 define("SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "SegmentSum", shape=_sorted)
 for _kind in ("Mean", "SqrtN", "Sum"):

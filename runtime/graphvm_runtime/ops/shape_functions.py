@@ -17,6 +17,7 @@ from graphvm_runtime.shapes import (
     Dim,
     Shape,
     broadcast,
+    is_compatible,
     merged,
     normalized_axis,
     shape_text,
@@ -102,6 +103,19 @@ def reduction(ctx: ShapeContext) -> Sequence[Shape]:
     if keep:
         return (tuple(1 if i in reduced else d for i, d in enumerate(shape)),)
     return (tuple(d for i, d in enumerate(shape) if i not in reduced),)
+
+
+def unsorted_segments(ctx: ShapeContext) -> Sequence[Shape]:
+    """The data's shape with the number of segments in place of its first axes, those of the ids."""
+    data, ids = ctx.shapes[:2]
+    count = ctx.scalar(2)
+    if count is not None and count < 0:
+        raise refused(f"num_segments is not negative, got {count}")
+    if data is None or ids is None:
+        return (None,)
+    if len(ids) > len(data) or not is_compatible(data[: len(ids)], ids):
+        raise refused(f"the ids {shape_text(ids)} are no first axes of the data {shape_text(data)}")
+    return ((count, *data[len(ids) :]),)
 
 
 # ---------------------------------------------------------------------------------------- parts
