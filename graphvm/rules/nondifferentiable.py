@@ -18,6 +18,7 @@ FAMILIES: Final[Mapping[str, str]] = {
     "random": "draws random numbers",
     "regex": "of strings",
     "state": "names, updates or describes a variable",
+    "stateless_random": "draws random numbers",
     "string": "of strings",
     "training": "updates a variable",
     "unicode": "of characters",
