@@ -21,6 +21,7 @@ FAMILIES: Final[Mapping[str, str]] = {
     "regex": "of strings",
     "staging": "what comes out is another step's",
     "state": "names, updates or describes a variable",
+    "stateless_random": "draws random numbers",
     "string": "of strings",
     "training": "updates a variable",
     "unicode": "of characters",

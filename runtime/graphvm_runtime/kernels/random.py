@@ -94,9 +94,9 @@ def philox(key: int, counter: int, blocks: Array) -> Array:
     return np.stack(words, -1)
 
 
-def _words(stream: Stream, counter: int, count: int) -> Array:
+def _words(key: int, counter: int, count: int) -> Array:
     """That many words of 32 bits from the counter on, laid out in rows of four."""
-    return philox(stream.key, counter, np.arange(-(-count // 4)))
+    return philox(key, counter, np.arange(-(-count // 4)))
 
 
 def _unit(words: Array, dtype: np.dtype[Any]) -> Array:
@@ -116,11 +116,12 @@ def _unit_double(high: Array, low: Array) -> Array:
     return result
 
 
-def _uniform(stream: Stream, counter: int, count: int, dtype: np.dtype[Any]) -> Array:
+def uniform(key: int, counter: int, count: int, dtype: np.dtype[Any]) -> Array:
+    """Numbers in [0, 1) that follow from a key and a counter."""
     if dtype == np.float64:
-        words = _words(stream, counter, 2 * count)
+        words = _words(key, counter, 2 * count)
         return _unit_double(words[:, 0::2], words[:, 1::2]).reshape(-1)[:count]
-    return _unit(_words(stream, counter, count), dtype).reshape(-1)[:count]
+    return _unit(_words(key, counter, count), dtype).reshape(-1)[:count]
 
 
 def _normal_pairs(words: Array, dtype: np.dtype[Any]) -> Array:
@@ -139,13 +140,14 @@ def _normal_pairs(words: Array, dtype: np.dtype[Any]) -> Array:
     return np.stack([np.sin(turn) * length, np.cos(turn) * length], -1).reshape(len(words), -1)
 
 
-def _normal(stream: Stream, counter: int, count: int, dtype: np.dtype[Any]) -> Array:
+def normal(key: int, counter: int, count: int, dtype: np.dtype[Any]) -> Array:
+    """Standard normal numbers that follow from a key and a counter."""
     row = 2 if dtype == np.float64 else 4
-    words = _words(stream, counter, -(-count // row) * 4)
+    words = _words(key, counter, -(-count // row) * 4)
     return _normal_pairs(words, dtype).reshape(-1)[:count].astype(dtype, copy=False)
 
 
-def _truncated(stream: Stream, counter: int, count: int, dtype: np.dtype[Any]) -> Array:
+def truncated(key: int, counter: int, count: int, dtype: np.dtype[Any]) -> Array:
     """Each group of numbers draws from blocks of its own until all of it lies within the cut."""
     group = 2 if dtype == np.float64 else 4
     groups = -(-count // group)
@@ -155,7 +157,7 @@ def _truncated(stream: Stream, counter: int, count: int, dtype: np.dtype[Any]) -
     open_ = np.arange(groups)
     block = 0
     while open_.size:
-        words = philox(stream.key, counter, open_ * (group * _RESERVED // 4) + block)
+        words = philox(key, counter, open_ * (group * _RESERVED // 4) + block)
         for drawn in _normal_pairs(words, dtype).T:
             take = (np.abs(drawn) < _CUT) & (filled[open_] < group)
             rows = open_[take]
@@ -166,8 +168,8 @@ def _truncated(stream: Stream, counter: int, count: int, dtype: np.dtype[Any]) -
     return out.reshape(-1)[:count].astype(dtype, copy=False)
 
 
-_DRAWS: dict[str, Callable[[Stream, int, int, np.dtype[Any]], Array]] = {
-    "RandomUniform": _uniform, "RandomStandardNormal": _normal, "TruncatedNormal": _truncated,
+_DRAWS: dict[str, Callable[[int, int, int, np.dtype[Any]], Array]] = {
+    "RandomUniform": uniform, "RandomStandardNormal": normal, "TruncatedNormal": truncated,
 }  # fmt: skip
 
 
@@ -183,7 +185,7 @@ def _random(node: Node) -> Kernel:
         stream = stream_of(step, node)
         if not count:
             return np.zeros(dims, dtype)
-        return draw(stream, stream.reserved(count), count, dtype).reshape(dims)
+        return draw(stream.key, stream.reserved(count), count, dtype).reshape(dims)
 
     return Kernel(call, step=True)
 
@@ -208,13 +210,20 @@ def _multinomial(node: Node) -> Kernel:
         stream = stream_of(step, node)
         # two words a number, and room for a multiple of four numbers in each row
         counter = stream.reserved(rows * -(-count // 4) * 8)
-        drawn = _uniform(stream, counter, rows * count, np.dtype(np.float64)).reshape(rows, count)
-        out = np.empty((rows, count), dtype)
-        for row, (sums, total) in enumerate(map(_running_sums, logits)):
-            out[row] = sums.searchsorted(drawn[row] * total, "right")
-        return out
+        drawn = uniform(stream.key, counter, rows * count, np.dtype(np.float64)).reshape(
+            rows, count
+        )
+        return classes_drawn(logits, drawn, dtype)
 
     return Kernel(call, step=True)
+
+
+def classes_drawn(logits: Array, drawn: Array, dtype: np.dtype[Any]) -> Array:
+    """The class that each uniform number falls on, a row of logits a row of numbers."""
+    out = np.empty(drawn.shape, dtype)
+    for row, (sums, total) in enumerate(map(_running_sums, logits)):
+        out[row] = sums.searchsorted(drawn[row] * total, "right")
+    return out
 
 
 def _running_sums(logits: Array) -> tuple[Array, Any]:
@@ -235,7 +244,7 @@ def _random_shuffle(node: Node) -> Kernel:
             return value
         stream = stream_of(step, node)
         counter = stream.reserved_blocks(-(-(count - 1) // 4))
-        words = _words(stream, counter, count - 1).reshape(-1)[: count - 1]
+        words = _words(stream.key, counter, count - 1).reshape(-1)[: count - 1]
         order = list(range(count))
         picks = words % np.arange(count, 1, -1, dtype=np.uint64)
         for i, pick in enumerate(picks.tolist()):
