@@ -24,7 +24,8 @@ from graphvm_runtime import ops
 from graphvm_runtime.dtypes import as_dtype
 from graphvm_runtime.errors import DTypeError, clipped
 from graphvm_runtime.ir.graphdef.tensor_proto import decode
-from graphvm_runtime.ops.registry import REQUIRED, AttrDef, AttrValue, FuncRef, OpDef
+from graphvm_runtime.ops.registry import OpDef
+from graphvm_runtime.ops.signature import REQUIRED, AttrDef, AttrValue, FuncRef
 from graphvm_runtime.protos.tensor_pb2 import TensorProto
 
 RawOp: typing.TypeAlias = Callable[..., typing.Any]
@@ -85,10 +86,7 @@ def _signature(op: OpDef, own: dict[str, AttrDef]) -> inspect.Signature:
 
 
 def _documentation(op: OpDef) -> str:
-    lines = [op.doc or f"The op {op.name}.", ""]
-    lines += [f"{c}" for c in op.constraints]
-    lines.append(f"Source: `tf.raw_ops.{op.name}`.")
-    return "\n".join(lines)
+    return f"{op.doc or f'The op {op.name}.'}\n\nSource: `tf.raw_ops.{op.name}`."
 
 
 def _results_of(op: OpDef) -> Callable[[Operation], typing.Any]:

@@ -171,11 +171,13 @@ def test_every_package_of_the_runtime_is_public_or_protected() -> None:
     assert protected == packages - PUBLIC - GROUND
 
 
-# Modules that are loaded by a name in a string: tables of lazily loaded names, kernels by family.
+# Loaded by a name in a string: tables of lazily loaded names; ops, kernels and rules by family.
 LOADED_BY_NAME = {
     "graphvm/__init__.py",
     "graphvm/nn.py",
+    "graphvm/rules/__init__.py",
     "runtime/graphvm_runtime/kernels/registry.py",
+    "runtime/graphvm_runtime/ops/registry.py",
 }
 
 

@@ -11,7 +11,7 @@ from graphvm.graph.graph import Operation, Tensor
 from graphvm.graph.source import user_line
 from graphvm.ops.control_flow.bodies import result_of
 from graphvm_runtime.errors import GraphError
-from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.ops.signature import FuncRef
 
 __all__ = ["Traced", "copied_by_value"]
 

@@ -21,7 +21,8 @@ from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.calls import call_op
 from graphvm_runtime.ir.effects import SideEffects
 from graphvm_runtime.ir.graph import GRADIENT, Function
-from graphvm_runtime.ops.registry import AttrValue, FuncRef, OpDef, lookup
+from graphvm_runtime.ops.registry import OpDef, lookup
+from graphvm_runtime.ops.signature import AttrValue, FuncRef
 
 __all__ = ["Declare", "DefinedFunction", "Defun"]
 

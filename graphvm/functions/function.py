@@ -15,7 +15,8 @@ from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir import graph as ir
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, reachable, source_text, unused
 from graphvm_runtime.ir.infer import Resolution
-from graphvm_runtime.ops.registry import AttrValue, lookup
+from graphvm_runtime.ops.registry import lookup
+from graphvm_runtime.ops.signature import AttrValue
 from graphvm_runtime.shapes import TensorType
 
 

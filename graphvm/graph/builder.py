@@ -18,7 +18,8 @@ from graphvm_runtime.ir.constants import CONST, constant_attrs
 from graphvm_runtime.ir.graph import Endpoint, Node, Source, source_text
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ir.inference_cache import Types
-from graphvm_runtime.ops.registry import Attrs, OpDef, lookup
+from graphvm_runtime.ops.registry import OpDef, lookup
+from graphvm_runtime.ops.signature import Attrs
 from graphvm_runtime.shapes import TensorType
 
 _SHAREABLE = frozenset((bool, int, bytes, DType))  # what can be told apart by comparing

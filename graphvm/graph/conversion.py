@@ -21,7 +21,8 @@ from graphvm.graph.tensor_shape import Dimension, TensorShape
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import Array, DType, as_dtype
 from graphvm_runtime.errors import DTypeError, GraphvmError, ShapeError, clipped
-from graphvm_runtime.ops.registry import Arg, OpDef, lookup
+from graphvm_runtime.ops.registry import OpDef, lookup
+from graphvm_runtime.ops.signature import Arg
 
 __all__ = [
     "TensorLike", "apply", "constant_node", "convert_n_to_tensor", "convert_to_tensor",

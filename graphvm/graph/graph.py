@@ -27,7 +27,8 @@ from graphvm_runtime.errors import DTypeError, GraphError, clipped
 from graphvm_runtime.ir import graph as ir
 from graphvm_runtime.ir.graph import PRODUCER, Endpoint, Function, Node
 from graphvm_runtime.ir.infer import Resolution
-from graphvm_runtime.ops.registry import Attrs, OpDef, lookup
+from graphvm_runtime.ops.registry import OpDef, lookup
+from graphvm_runtime.ops.signature import Attrs
 from graphvm_runtime.shapes import TensorType
 
 if TYPE_CHECKING:

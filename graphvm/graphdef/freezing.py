@@ -17,7 +17,8 @@ from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, functions_used, unused
 from graphvm_runtime.ir.graphdef.read import read_graph
 from graphvm_runtime.ir.graphdef.write import write_graph
-from graphvm_runtime.ops.registry import FuncRef, Trait, lookup
+from graphvm_runtime.ops.registry import Trait, lookup
+from graphvm_runtime.ops.signature import FuncRef
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.shapes import TensorType
 

@@ -1,70 +1,29 @@
-"""How each op is differentiated: one table a family."""
+"""How each op is differentiated: a table a family, in the file of the family's name."""
 
-from graphvm.rules import (
-    activations,
-    array,
-    barrier,
-    control_flow,
-    conv,
-    data_flow,
-    dataset,
-    einsum,
-    functional,
-    indexing,
-    internal,
-    io,
-    linalg,
-    list,
-    logging,
-    math,
-    nn,
-    optional,
-    pool,
-    ragged,
-    random,
-    reductions,
-    regex,
-    rnn,
-    slicing,
-    splitting,
-    state,
-    string,
-    tensor_array,
-    training,
-)
-from graphvm.rules.registry import Rules
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import walk_packages
 
-RULES = Rules(
-    activations.TABLE,
-    array.TABLE,
-    barrier.TABLE,
-    control_flow.TABLE,
-    conv.TABLE,
-    data_flow.TABLE,
-    dataset.TABLE,
-    einsum.TABLE,
-    functional.TABLE,
-    indexing.TABLE,
-    internal.TABLE,
-    io.TABLE,
-    linalg.TABLE,
-    list.TABLE,
-    logging.TABLE,
-    math.TABLE,
-    nn.TABLE,
-    optional.TABLE,
-    pool.TABLE,
-    ragged.TABLE,
-    random.TABLE,
-    reductions.TABLE,
-    regex.TABLE,
-    rnn.TABLE,
-    slicing.TABLE,
-    splitting.TABLE,
-    state.TABLE,
-    string.TABLE,
-    tensor_array.TABLE,
-    training.TABLE,
-)
+from graphvm.rules.nondifferentiable import FAMILIES
+from graphvm.rules.registry import NotDifferentiable, Rule, Rules
+from graphvm_runtime.ops.registry import family_of, names
+
+
+def _tables() -> Iterator[Mapping[str, Rule]]:
+    for found in walk_packages(__path__, f"{__name__}."):
+        yield getattr(import_module(found.name), "TABLE", {})
+
+
+def _constant(*tables: Mapping[str, Rule]) -> dict[str, Rule]:
+    """Rules of the ops of nondifferentiable families that no table has."""
+    left = {op: family_of(op) for op in names()}
+    for table in tables:
+        for op in table:
+            left.pop(op, None)
+    return {op: NotDifferentiable(FAMILIES[f]) for op, f in left.items() if f in FAMILIES}
+
+
+_TABLES = list(_tables())
+RULES = Rules(*_TABLES, _constant(*_TABLES))
 
 __all__ = ["RULES"]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from graphvm.graph.graph import Tensor
 from graphvm.rules.cotangents import Cotangents
-from graphvm.rules.registry import Both, Linear, NotDifferentiable, Rule, Site, Tangents, Transform
+from graphvm.rules.registry import Both, Linear, Rule, Site, Tangents, Transform
 from graphvm_runtime.errors import RuleError
 
 
@@ -40,20 +40,7 @@ def _push_push(site: Site, tangents: Tangents) -> Tangents:
     return [tangents[1]]
 
 
-_CONSTANT: Mapping[str, Rule] = dict.fromkeys(
-    (
-        "FIFOQueueV2",
-        "QueueEnqueueV2",
-        "QueueDequeueV2",
-        "QueueCloseV2",
-        "QueueSizeV2",
-        "StackV2",
-    ),
-    NotDifferentiable("what comes out is another step's"),
-)
-
 TABLE: Mapping[str, Rule] = {
-    **_CONSTANT,
     # gives the value that it pushes
     "StackPushV2": Linear(_pull_push, [1], _push_push),
     # asked for only where what was pushed depends

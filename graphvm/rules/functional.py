@@ -38,7 +38,7 @@ from graphvm_runtime.ir.bodies import body_keys
 from graphvm_runtime.ir.calls import call_op
 from graphvm_runtime.ir.derivatives.saved import ORDER, RECOMPUTE
 from graphvm_runtime.ir.graph import Function
-from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.ops.signature import FuncRef
 from graphvm_runtime.shapes import is_known
 
 

@@ -11,6 +11,7 @@ transformation that applies it, so that it can have its bodies differentiated.
     Reverse            reverse by hand; forward is reverse, differentiated in its cotangent
     Both               both by hand
     NotDifferentiable  says why
+    NoRule             differentiable, but not here: an error
 """
 
 from __future__ import annotations
@@ -372,6 +373,28 @@ class NotDifferentiable:
         return [None] * len(site.node.outputs)
 
 
+@dataclass(frozen=True, slots=True)
+class NoRule:
+    """There is a derivative, and no formula for it here: an error where one is asked for."""
+
+    why: str
+
+    def _error(self, site: Site) -> RuleError:
+        return RuleError(
+            f"no derivative rule for {site.type}: {self.why}",
+            node=site.node.signature(),
+            do="register one with RegisterGradient, or stop_gradient before it",
+        )
+
+    def pull(self, site: Site, cotangents: Cotangents, transform: Transform) -> Cotangents:
+        """Raises RuleError."""
+        raise self._error(site)
+
+    def push(self, site: Site, tangents: Tangents, transform: Transform) -> Tangents:
+        """Raises RuleError."""
+        raise self._error(site)
+
+
 class Registered:
     """A user's own gradient function, which need not be the derivative.
 
@@ -480,6 +503,6 @@ class Rules(Mapping[str, Rule]):
 
 __all__ = [
     "Bilinear", "Body", "Both", "Elementwise", "Linear",
-    "NotDifferentiable", "Operation", "Region", "Registered", "Reverse", "Rule", "Rules", "Site",
-    "Tangents", "Transform", "again",
+    "NoRule", "NotDifferentiable", "Operation", "Region", "Registered", "Reverse", "Rule", "Rules",
+    "Site", "Tangents", "Transform", "again",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from graphvm_runtime.ir.graphdef.attrs import write_attr
 from graphvm_runtime.ops import known, lookup
-from graphvm_runtime.ops.registry import REQUIRED
+from graphvm_runtime.ops.signature import REQUIRED
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.protos.node_def_pb2 import NodeDef
 

@@ -12,7 +12,7 @@ from graphvm.graph.graph import Graph, Tensor
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.calls import COUNTED, SYMBOLIC, as_calls, call_op, symbolic_call
 from graphvm_runtime.ir.graph import GRADIENT, Function, Node
-from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.ops.signature import FuncRef
 
 # builds, in the default graph, the cotangents of tensors from those of others; zeros, not None
 Pull = Callable[[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]], Sequence[Tensor]]

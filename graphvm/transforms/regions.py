@@ -13,7 +13,7 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.ir.derivatives.saved import COUNTER, FAMILY, ORDER, TRIPS
 from graphvm_runtime.ir.graph import Function, Node
 from graphvm_runtime.ops.functional import CASES, LOOPS
-from graphvm_runtime.ops.registry import AttrValue, FuncRef
+from graphvm_runtime.ops.signature import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType, is_compatible, widened
 
 _INTEGER = TensorType(dtypes.int32, ())

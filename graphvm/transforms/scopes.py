@@ -26,7 +26,7 @@ from graphvm_runtime.ir.derivatives.saved import COUNT, SAVED, TRIPS, Steps, pat
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, endpoint
 from graphvm_runtime.ir.infer import Resolution
 from graphvm_runtime.ops.functional import LOOPS, REGIONS
-from graphvm_runtime.ops.registry import AttrValue
+from graphvm_runtime.ops.signature import AttrValue
 from graphvm_runtime.shapes import TensorType
 
 DIFFERENTIABLE = frozenset((*dtypes.FLOATS, *dtypes.COMPLEX, dtypes.resource, dtypes.variant))

@@ -42,13 +42,10 @@ from graphvm_runtime.errors import InternalError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.registry import Kernel, Maker
 from graphvm_runtime.kernels.registry import kernel as _kernel
-from graphvm_runtime.ops.registry import (
+from graphvm_runtime.ops.registry import Effects, ShapeContext, declare
+from graphvm_runtime.ops.signature import (
     AttrDef,
-    Effects,
-    ShapeContext,
-    at_once,
     boolean,
-    define,
     function_attr,
     integer,
     list_of,
@@ -68,7 +65,7 @@ __all__ = [
     "tensor_attr", "text", "type_list", "types", "uint8", "uint16", "uint32", "uint64", "variant",
 ]  # fmt: skip
 
-op = at_once(define)
+op = declare
 
 
 def kernel(*ops: str) -> Callable[[Maker], Maker]:

@@ -14,7 +14,7 @@ import numpy as np
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
 from graphvm_runtime.ops.functional import BRANCHES, CALLS, LOOPS
-from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.ops.signature import FuncRef
 
 _LEFT_OUT = {"output_shapes", "_class", "_output_shapes"}
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import graphvm as tf
 from graphvm.functions.function import FuncGraph
 from graphvm_runtime import config
-from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.ops.signature import FuncRef
 
 SIZE = 300  # large enough to be written over
 LARGE = 6400  # large enough for planned buffers as well

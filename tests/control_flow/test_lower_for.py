@@ -9,7 +9,7 @@ import pytest
 
 import graphvm as tf
 from graphvm.functions.function import FuncGraph
-from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.ops.signature import FuncRef
 
 F64 = tf.float64
 
@@ -66,7 +66,7 @@ def test_bounds_that_lead_nowhere_are_refused(bounds: tuple[int, int, int]) -> N
 
 
 def test_bounds_are_scalars() -> None:
-    with tf.Graph().as_default(), pytest.raises(ValueError, match=r"scalar.*\(C1\)"):
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=r"scalar"):
         loop([0], 1, 1, tf.constant(1.0, F64))
 
 

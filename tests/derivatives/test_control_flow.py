@@ -16,7 +16,7 @@ from graphvm.ops.control_flow import cond, switch_case, while_loop
 from graphvm.ops.math import cast, cos, exp, reduce_sum, sin, tanh
 from graphvm.transforms import gradients, jvp
 from graphvm_runtime import dtypes
-from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.ops.signature import FuncRef
 from tests.derivatives.checks import checked
 from tests.derivatives.evaluate import Machine
 

@@ -12,7 +12,7 @@ import graphvm as tf
 from graphvm.functions.function import FuncGraph, body_of
 from graphvm_runtime.errors import FinalizedError, GraphError
 from graphvm_runtime.ir.verify import verify
-from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.ops.signature import FuncRef
 from graphvm_runtime.protos.types_pb2 import DT_FLOAT
 
 

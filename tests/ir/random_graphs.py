@@ -11,7 +11,7 @@ import graphvm as tf
 from graphvm.functions.function import FuncGraph
 from graphvm_runtime import dtypes
 from graphvm_runtime.dtypes import DType
-from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.ops.signature import FuncRef
 
 DTYPES = (
     dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16, dtypes.int32, dtypes.int64,

@@ -13,7 +13,8 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Graph, Node
 from graphvm_runtime.ir.text import parse_graph, print_graph, print_value
-from graphvm_runtime.ops.registry import FuncRef, lookup
+from graphvm_runtime.ops.registry import lookup
+from graphvm_runtime.ops.signature import FuncRef
 from graphvm_runtime.shapes import TensorType
 
 TEXT = """\

@@ -10,7 +10,8 @@ from graphvm.functions.function import FuncGraph
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Graph
 from graphvm_runtime.ir.graphdef.write import write_graph, write_op_def
-from graphvm_runtime.ops.registry import FuncRef, lookup
+from graphvm_runtime.ops.registry import lookup
+from graphvm_runtime.ops.signature import FuncRef
 from graphvm_runtime.protos.types_pb2 import DT_FLOAT, DT_RESOURCE
 
 

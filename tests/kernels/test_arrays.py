@@ -197,9 +197,9 @@ def test_what_goes_in_is_kept_and_what_comes_out_is_borrowed() -> None:
 
 def test_scalars_and_vectors_are_asked_for() -> None:
     held = HandleValue()
-    with pytest.raises(ShapeError, match=r"input 1 is a scalar, got shape \[1\] \(C1\)"):
+    with pytest.raises(ShapeError, match=r"input 1 is a scalar, got shape \[1\]"):
         held.bench("TensorArrayReadV3", held.array, ints(0), FLOW, dtype=float32)
-    with pytest.raises(ShapeError, match=r"input 1 is a vector, got rank 0 \(C2\)"):
+    with pytest.raises(ShapeError, match=r"input 1 is a vector, got rank 0"):
         held.bench("TensorArrayGatherV3", held.array, np.int32(0), FLOW, dtype=float32)
     with pytest.raises(InvalidArgumentError, match="an array cannot have -1 elements"):
         TensorArray("a", float32, -1)

@@ -231,11 +231,11 @@ def test_what_does_not_fit_is_refused() -> None:
     barrier.session.run(one)
     with pytest.raises(InvalidArgumentError, match="'shared' holds i32"):
         barrier.session.run(other)
-    with pytest.raises(ShapeError, match=r"\(C1\)"):
+    with pytest.raises(ShapeError, match="keys has rank 1"):
         raw.BarrierInsertMany(handle=barrier.handle, keys="a", values=[1], component_index=0)
-    with pytest.raises(ShapeError, match=r"got a scalar \(C2\)"):
+    with pytest.raises(ShapeError, match=r"got a scalar"):
         raw.BarrierInsertMany(handle=barrier.handle, keys=["a"], values=1, component_index=0)
-    with pytest.raises(ShapeError, match=r"1 keys for values of shape \[2\] \(C2\)"):
+    with pytest.raises(ShapeError, match=r"1 keys for values of shape \[2\]"):
         raw.BarrierInsertMany(handle=barrier.handle, keys=["a"], values=[1, 2], component_index=0)
-    with pytest.raises(ShapeError, match=r"not negative, got -1 \(C1\)"):
+    with pytest.raises(ShapeError, match=r"not negative, got -1"):
         barrier.taking(-1)

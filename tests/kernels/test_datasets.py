@@ -509,13 +509,13 @@ def test_a_string_stands_for_an_iterator(graph: Any) -> None:
 
 
 def test_declarations_check_what_they_can() -> None:
-    with pytest.raises(ShapeError, match=r"\(C1\)"):
+    with pytest.raises(ShapeError, match="count has rank 0"):
         tf.raw_ops.TakeDataset(input_dataset=D.range(3).as_variant(), count=[1],
                                output_types=[tf.int64], output_shapes=[[]])  # fmt: skip
-    with pytest.raises(ShapeError, match=r"2 shapes for 1 types \(C2\)"):
+    with pytest.raises(ShapeError, match=r"2 shapes for 1 types"):
         tf.raw_ops.TakeDataset(input_dataset=D.range(3).as_variant(), count=1,
                                output_types=[tf.int64], output_shapes=[[], []])  # fmt: skip
-    with pytest.raises(ShapeError, match=r"slices \(C3\)"):
+    with pytest.raises(ShapeError, match=r"slices"):
         tf.raw_ops.TensorSliceDataset(components=[[1, 2], [1]], output_shapes=[[], []])
-    with pytest.raises(ShapeError, match=r"a scalar has no slices \(C3\)"):
+    with pytest.raises(ShapeError, match=r"a scalar has no slices"):
         tf.raw_ops.TensorSliceDataset(components=[1], output_shapes=[[]])

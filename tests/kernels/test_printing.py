@@ -137,7 +137,7 @@ def test_print_v2_appends_to_a_file(tmp_path: Path) -> None:
 def test_print_v2_refuses_other_streams_and_shapes() -> None:
     with pytest.raises(InvalidArgumentError, match="no output stream 'bogus', only stdout, stderr"):
         Bench()("PrintV2", text("x"), output_stream=b"bogus")
-    with tf.Graph().as_default(), pytest.raises(ValueError, match=r"scalar.*\(C1\)"):
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=r"scalar"):
         tf.raw_ops.PrintV2(input=["a", "b"])
 
 
@@ -149,7 +149,7 @@ def test_string_format_fills_a_template() -> None:
         assert session.run(other) == b"a [0 1 ... 6 7] b"
         assert session.run(tf.strings.format("none", ())) == b"none"
         assert other.op.type == "StringFormat"
-        with pytest.raises(ValueError, match=r"takes 1 tensors, got 0 \(C1\)"):
+        with pytest.raises(ValueError, match=r"takes 1 tensors, got 0"):
             tf.strings.format("a {}", ())
 
 

@@ -222,7 +222,7 @@ def test_a_negative_dimension_is_refused() -> None:
 
 
 def test_a_shape_that_is_no_vector_is_refused() -> None:
-    with pytest.raises(ShapeError, match=r"shape is a vector, got \[\] \(C1\)"):
+    with pytest.raises(ShapeError, match=r"shape is a vector, got \[\]"):
         Bench().node("RandomUniform", np.int32(2), dtype=dtypes.float32)
 
 

@@ -47,7 +47,7 @@ def test_rows_are_scattered() -> None:
     assert len(bench("TensorListScatterV2", rows, ints(0, 1, 2), ANY, np.int32(5))) == 5
     with pytest.raises(InvalidArgumentError, match="element 2 of a list that has 2"):
         bench("TensorListScatterV2", rows, ints(0, 1, 2), ANY, np.int32(2))
-    with pytest.raises(ShapeError, match=r"3 rows for 2 indices \(C3\)"):
+    with pytest.raises(ShapeError, match=r"3 rows for 2 indices"):
         bench("TensorListScatterV2", rows, ints(0, 1), ANY, np.int32(2))
 
 
@@ -106,7 +106,7 @@ def test_scalars_are_not_put_together() -> None:
     held = TensorList(float32, None, [np.float32(1)])
     with pytest.raises(InvalidArgumentError, match="scalars cannot be put together"):
         Bench()("TensorListConcatV2", held, ANY, np.zeros(0, np.int64), element_dtype=float32)
-    with pytest.raises(ShapeError, match=r"elements have rank 1 or more, got scalars \(C4\)"):
+    with pytest.raises(ShapeError, match=r"elements have rank 1 or more, got scalars"):
         Bench()("TensorListSplit", vector(1), SCALAR, np.array([1], np.int64))
 
 
@@ -131,5 +131,5 @@ def test_rows_of_any_type(dtype: dtypes.DType) -> None:
     ],
 )
 def test_a_scalar_has_no_rows(op: str, inputs: Any) -> None:
-    with pytest.raises((ShapeError, DTypeError, GraphvmError), match=r"rank 1 or more.*\(C4\)"):
+    with pytest.raises((ShapeError, DTypeError, GraphvmError), match=r"rank 1 or more"):
         Bench()(op, *inputs)

@@ -21,6 +21,8 @@ from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.registry import NOTHING, OpDef, Resolver
 from graphvm_runtime.shapes import TensorType
 
+_RNG = np.random.default_rng(7)
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -56,13 +58,15 @@ class Row:
     Attributes:
         samples: samples for an element type.
         reference: outputs from the inputs and attributes, in plain Python; integers may overflow,
-            floats may be float64: the result is brought to the output's type.
+            floats may be float64: the result is brought to the output's type. None: what TensorFlow
+            gave is recorded (`recorded.py`), for samples that it refuses too.
         types: element types to sample; None: all that the attribute `vary` may be.
         vary: the type attribute that the samples vary.
         wrong: inputs that are refused.
         domain: where real inputs of a derivative test lie.
         tolerance: relative and absolute error by name of the output type, where wider than usual.
         tested_in: the test module of an op whose state no sample can show.
+        sharper: our shape function knows more than TensorFlow's.
     """
 
     op: str
@@ -74,6 +78,12 @@ class Row:
     domain: tuple[float, float] = (-2.0, 2.0)
     tolerance: Mapping[str, float] = field(default_factory=dict)
     tested_in: str = ""
+    sharper: bool = False
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether its outputs are TensorFlow's, recorded."""
+        return self.reference is None and not self.tested_in
 
     def element_types(self) -> tuple[DType, ...]:
         """The element types to sample."""
@@ -83,6 +93,54 @@ class Row:
         return tuple(
             t for t in declared or STANDARD if t.is_numpy_compatible and not t.is_quantized
         )
+
+
+def real(*shape: int, low: float = -1.5, high: float = 1.5) -> Any:
+    """Numbers, none of them so near to zero that a difference would cross it."""
+    values = _RNG.uniform(low, high, shape)
+    return np.where(np.abs(values) < 0.05, values + 0.1, values)
+
+
+def complex_(*shape: int) -> Any:
+    """Complex numbers away from zero."""
+    return positive(*shape) * np.exp(1j * real(*shape))
+
+
+def positive(*shape: int) -> Any:
+    return real(*shape, low=0.5, high=2.0)
+
+
+def apart(*shape: int) -> Any:
+    """No two elements are close, so that maxima stay where they are."""
+    size = int(np.prod(shape))
+    return (0.5 + _RNG.permutation(size) / size).reshape(shape)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An op on inputs at which its rule is tested; inputs of float64 are differentiated by.
+
+    Attributes:
+        inputs: one item a declared input, a tuple where it stands for several; a complex one is
+            differentiated by its real and its imaginary part.
+        order: highest order of derivative.
+        outputs: the slice of outputs that are differentiated.
+        by: the flat inputs to differentiate by; None: all of float64.
+    """
+
+    op: str
+    inputs: tuple[Any, ...]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    order: int = 2
+    outputs: tuple[int | None, int | None] = (None, None)
+    by: tuple[int, ...] | None = None
+
+    def __repr__(self) -> str:
+        shapes = [
+            ",".join(str(np.shape(a)) for a in (i if isinstance(i, tuple) else (i,)))
+            for i in self.inputs
+        ]
+        return f"{self.op}-{'-'.join(shapes)}"
 
 
 # where any type will do
@@ -95,7 +153,13 @@ TOLERANCE = {
 
 def given(*inputs: Any, **attrs: Any) -> Sample:
     """A sample."""
-    return Sample(inputs, attrs)
+    return Sample(tuple(map(_array, inputs)), attrs)
+
+
+def _array(value: Any) -> Any:
+    if isinstance(value, bytes):  # what an array of strings gives for one of them
+        return np.array(value, object)
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 def ints(*values: int) -> Array:

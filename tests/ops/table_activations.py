@@ -13,7 +13,7 @@ from tests.ops.windows import LOOSE
 
 SCALE, SCALE_ALPHA = 1.0507009873554805, 1.7580993408473768
 _M23 = np.zeros((2, 3), np.float32)
-_DIFFER = (Wrong(given(_M23, _M23.T), r"differ \(C1\)", "a gradient of shape"),)
+_DIFFER = (Wrong(given(_M23, _M23.T), r"differ", "a gradient of shape"),)
 
 
 def _logistic(x: float) -> float:

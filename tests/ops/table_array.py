@@ -248,7 +248,7 @@ SOURCES = (
     Row(
         "PlaceholderWithDefault", lambda dtype: [given(numbers(dtype, 2), shape=(None,))], itself,
         vary="dtype", types=TYPES,
-        wrong=(Wrong(given(X3, shape=(2,)), r"\[3\], not \[2\] \(C1\)", ""),),
+        wrong=(Wrong(given(X3, shape=(2,)), r"\[3\], not \[2\]", ""),),
     ),
     Row("Identity", shapes, itself, types=TYPES),
     Row(
@@ -281,11 +281,11 @@ RESHAPING = (
     Row(
         "Reshape", _reshapes, _reshape, types=TYPES,
         wrong=(
-            Wrong(given(X23, ints(4)), r"has 6 elements, \[4\] has 4 \(C3\)", "cannot reshape"),
-            Wrong(given(X23, ints(-1, 4)), r"cannot be laid out .*\(C3\)", "cannot reshape"),
-            Wrong(given(X23, ints(-1, -1)), r"only one .* -1 .*\(C2\)", "one -1 at most"),
-            Wrong(given(X23, ints(-2, 3)), r"negative .*\(C2\)", "one -1 at most"),
-            Wrong(given(X23, int_(6)), r"vector.*\(C1\)", "vector"),
+            Wrong(given(X23, ints(4)), r"has 6 elements, \[4\] has 4", "cannot reshape"),
+            Wrong(given(X23, ints(-1, 4)), r"cannot be laid out", "cannot reshape"),
+            Wrong(given(X23, ints(-1, -1)), r"only one .* -1", "one -1 at most"),
+            Wrong(given(X23, ints(-2, 3)), r"negative", "one -1 at most"),
+            Wrong(given(X23, int_(6)), r"vector", "vector"),
         ),
     ),
     Row(
@@ -293,34 +293,34 @@ RESHAPING = (
             [objects(value)[()]] * int(np.prod(dims)), dims
         ),
         types=TYPES,
-        wrong=(Wrong(given(ints(-1), int_(0)), r"negative in \[-1\] \(C1\)", "negative"),),
+        wrong=(Wrong(given(ints(-1), int_(0)), r"negative in \[-1\]", "negative"),),
     ),
     Row("ZerosLike", shapes, lambda x: np.full(x.shape, empty_of(x.dtype), object), types=TYPES),
     Row("OnesLike", shapes, lambda x: np.full(x.shape, 1, object)),
     Row(
         "ExpandDims", _expansions, _expand, types=TYPES,
-        wrong=(Wrong(given(X3, int_(2)), r"axis 2 .*\(C1\)", "axis 2 is outside"),),
+        wrong=(Wrong(given(X3, int_(2)), r"axis 2", "axis 2 is outside"),),
     ),
     Row(
         "Squeeze", _squeezes, _squeeze, types=TYPES,
         wrong=(
-            Wrong(given(X23, squeeze_dims=(0,)), r"length 2, not 1 \(C2\)", "squeeze"),
-            Wrong(given(X23, squeeze_dims=(2,)), r"axis 2 .*\(C1\)", "axis 2"),
+            Wrong(given(X23, squeeze_dims=(0,)), r"length 2, not 1", "squeeze"),
+            Wrong(given(X23, squeeze_dims=(2,)), r"axis 2", "axis 2"),
         ),
     ),
     Row(
         "Transpose", _permutations, _transpose, types=TYPES,
         wrong=(
-            Wrong(given(X23, ints(0)), r"1 entries .*\(C1\)", "axes don't match"),
-            Wrong(given(X23, ints(0, 0)), r"no permutation .*\(C1\)", "repeated axis"),
-            Wrong(given(X23, ints(0, 2)), r"axis 2 .*\(C1\)", "axis 2"),
+            Wrong(given(X23, ints(0)), r"1 entries", "axes don't match"),
+            Wrong(given(X23, ints(0, 0)), r"no permutation", "repeated axis"),
+            Wrong(given(X23, ints(0, 2)), r"axis 2", "axis 2"),
         ),
     ),
     Row(
         "ReverseV2", _reversals, _reverse, types=TYPES,
         wrong=(
-            Wrong(given(X23, ints(2)), r"axis 2 .*\(C1\)", "axis 2"),
-            Wrong(given(X23, ints(1, -1)), r"twice .*\(C2\)", "named twice"),
+            Wrong(given(X23, ints(2)), r"axis 2", "axis 2"),
+            Wrong(given(X23, ints(1, -1)), r"twice", "named twice"),
         ),
     ),
 )  # fmt: skip
@@ -331,10 +331,10 @@ JOINING = (
     Row(
         "ConcatV2", _parts, _concat, types=TYPES,
         wrong=(
-            Wrong(given([X23, X23], int_(2)), r"axis 2 .*\(C1\)", "axis 2"),
-            Wrong(given([X23, X3], int_(0)), r"ranks differ.*\(C2\)", "number of dimensions"),
-            Wrong(given([X23, X23.T], int_(0)), r"differ \(C2\)", "dimensions .* must match"),
-            Wrong(given([X3[0], X3[0]], int_(0)), r"scalars .*\(C1\)", "zero-dimensional"),
+            Wrong(given([X23, X23], int_(2)), r"axis 2", "axis 2"),
+            Wrong(given([X23, X3], int_(0)), r"ranks differ", "number of dimensions"),
+            Wrong(given([X23, X23.T], int_(0)), r"differ", "dimensions .* must match"),
+            Wrong(given([X3[0], X3[0]], int_(0)), r"scalars", "zero-dimensional"),
         ),
     ),
     Row(
@@ -342,22 +342,22 @@ JOINING = (
         wrong=(
             Wrong(given(int_(2), [ints(1, 2), ints(1, 2)]), "", "axis 2 is outside"),
             Wrong(given(int_(0), [ints(1, 2), ints(1, 3)]), "", "differ beside axis 0"),
-            Wrong(given(int_(0), [ints(1, 2), ints(1)]), r"\(C1\)", "differ beside axis 0"),
+            Wrong(given(int_(0), [ints(1, 2), ints(1)]), r"differ", "differ beside axis 0"),
         ),
     ),
     Row(
         "Pack", _packs, _pack, types=TYPES,
         wrong=(
-            Wrong(given([X23, X3]), r"different ranks \(C1\)", "same shape"),
-            Wrong(given([X3, X3], axis=2), r"axis 2 .*\(C2\)", "axis 2"),
-            Wrong(given([int_(1), ints(1)]), r"different ranks \(C1\)", "one shape"),
+            Wrong(given([X23, X3]), r"different ranks", "same shape"),
+            Wrong(given([X3, X3], axis=2), r"axis 2", "axis 2"),
+            Wrong(given([int_(1), ints(1)]), r"different ranks", "one shape"),
         ),
     ),
     Row(
         "Unpack", _unpacks, _unpack, types=TYPES,
         wrong=(
-            Wrong(given(X23, num=3), r"num = 3 \(C2\)", "does not have length 3"),
-            Wrong(given(X23, num=3, axis=2), r"axis 2 .*\(C1\)", "axis 2"),
+            Wrong(given(X23, num=3), r"num = 3", "does not have length 3"),
+            Wrong(given(X23, num=3, axis=2), r"axis 2", "axis 2"),
         ),
     ),
 )  # fmt: skip

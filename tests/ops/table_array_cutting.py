@@ -235,44 +235,45 @@ ROWS = (
     Row(
         "StridedSlice", _strided_slices, _strided_slice, types=TYPES,
         wrong=(
-            Wrong(given(X3, ints(0, 0), ints(1, 1), ints(1, 1)), r"\(C1\)", "too many indices"),
-            Wrong(given(X23, ints(0), ints(1), ints(0)), r"zero \(C3\)", "zero"),
+            Wrong(given(X3, ints(0, 0), ints(1, 1), ints(1, 1)),
+                r"the slice has 2 entries for axes, the input has", "too many indices"),
+            Wrong(given(X23, ints(0), ints(1), ints(0)), r"zero", "zero"),
             Wrong(
                 given(X23, ints(0, 0), ints(1, 1), ints(1, 1), ellipsis_mask=3),
-                r"one ellipsis \(C2\)", "one ellipsis",
+                r"one ellipsis", "one ellipsis",
             ),
             Wrong(
                 given(X3, ints(3), *_END, shrink_axis_mask=1),
-                r"index 3 is outside axis 0 of size 3 \(C4\)", "out of bounds",
+                r"index 3 is outside axis 0 of size 3", "out of bounds",
             ),
-            Wrong(given(X3, ints(-4), *_END, shrink_axis_mask=1), r"\(C4\)", "out of bounds"),
+            Wrong(given(X3, ints(-4), *_END, shrink_axis_mask=1), r"outside axis", "out of bounds"),
             Wrong(
-                given(X3, ints(0), ints(1), ints(-1), shrink_axis_mask=1), r"\(C3\)", "",
+                given(X3, ints(0), ints(1), ints(-1), shrink_axis_mask=1), r"strides\[0\] is", "",
             ),
-            Wrong(given(X3, ints(0), ints(1, 2), ints(1)), r"differ in length \(C1\)", ""),
+            Wrong(given(X3, ints(0), ints(1, 2), ints(1)), r"differ in length", ""),
         ),
     ),
     Row(
         "StridedSliceGrad", _slice_gradients, _slice_gradient, types=TYPES,
         wrong=(
             Wrong(given(ints(3), ints(0), ints(2), ints(1), X3), "", r"shape \[3\] for a slice"),
-            Wrong(given(ints(-3), ints(0), ints(2), ints(1), X3), r"negative .*\(C1\)", "negative"),
+            Wrong(given(ints(-3), ints(0), ints(2), ints(1), X3), r"negative", "negative"),
         ),
     ),
     Row(
         "Slice", _slices, _slice, types=TYPES,
         wrong=(
-            Wrong(given(X3, ints(4), ints(-1)), r"begin\[0\] = 4 .*\(C2\)", r"begin\[0\] = 4"),
-            Wrong(given(X3, ints(1), ints(3)), r"size\[0\] = 3 .*\(C2\)", r"size\[0\] = 3"),
-            Wrong(given(X3, ints(-1), ints(1)), r"begin\[0\] = -1 .*\(C2\)", r"begin\[0\] = -1"),
-            Wrong(given(X23, ints(0), ints(1)), r"one entry for each axis \(C1\)", "need 2"),
+            Wrong(given(X3, ints(4), ints(-1)), r"begin\[0\] = 4", r"begin\[0\] = 4"),
+            Wrong(given(X3, ints(1), ints(3)), r"size\[0\] = 3", r"size\[0\] = 3"),
+            Wrong(given(X3, ints(-1), ints(1)), r"begin\[0\] = -1", r"begin\[0\] = -1"),
+            Wrong(given(X23, ints(0), ints(1)), r"one entry for each axis", "need 2"),
         ),
     ),
     Row(
         "Pad", _pads, _pad, types=TYPES,
         wrong=(
-            Wrong(given(X3, np.array([[-1, 0]], np.int32)), r"not negative.*\(C1\)", "paddings"),
-            Wrong(given(X3, np.zeros((2, 2), np.int32)), r"\[rank, 2\].*\(C1\)", "paddings"),
+            Wrong(given(X3, np.array([[-1, 0]], np.int32)), r"not negative", "paddings"),
+            Wrong(given(X3, np.zeros((2, 2), np.int32)), r"\[rank, 2\]", "paddings"),
         ),
     ),
     Row(
@@ -280,10 +281,10 @@ ROWS = (
         wrong=(
             Wrong(given(X3, ints(1, 3), int_(0)), "", r"indices\[1\] = 3 is not in \[0, 3\)"),
             Wrong(given(X3, int_(-1), int_(0)), "", r"= -1 is not in \[0, 3\)"),
-            Wrong(given(X3, ints(0), int_(1)), r"axis 1 .*\(C1\)", "axis 1"),
-            Wrong(given(X23, ints(0, 1), int_(0), batch_dims=1), r"greater .*\(C2\)", "batch_dims"),
+            Wrong(given(X3, ints(0), int_(1)), r"axis 1", "axis 1"),
+            Wrong(given(X23, ints(0, 1), int_(0), batch_dims=1), r"greater", "batch_dims"),
             Wrong(
-                given(X23, np.zeros((3, 1), np.int32), int_(1), batch_dims=1), r"differ \(C2\)",
+                given(X23, np.zeros((3, 1), np.int32), int_(1), batch_dims=1), r"differ",
                 "batch_dims 1",
             ),
         ),
@@ -291,15 +292,15 @@ ROWS = (
     Row(
         "Tile", _tiles, _tile, types=TYPES,
         wrong=(
-            Wrong(given(X23, ints(2)), r"1 multiples for the rank 2 \(C1\)", "multiples"),
-            Wrong(given(X3, ints(-1)), r"negative.*\(C1\)", "multiples"),
+            Wrong(given(X23, ints(2)), r"1 multiples for the rank 2", "multiples"),
+            Wrong(given(X3, ints(-1)), r"negative", "multiples"),
         ),
     ),
     Row(
         "BroadcastTo", _broadcasts, _broadcast, types=TYPES,
         wrong=(
-            Wrong(given(X3, ints(2)), r"does not broadcast to \[2\] \(C1\)", "broadcast"),
-            Wrong(given(X23, ints(3)), r"more axes .*\(C1\)", "more dimensions"),
+            Wrong(given(X3, ints(2)), r"does not broadcast to \[2\]", "broadcast"),
+            Wrong(given(X23, ints(3)), r"more axes", "more dimensions"),
         ),
     ),
     Row(
@@ -313,7 +314,7 @@ ROWS = (
         wrong=(
             Wrong(given(ints(0, 0)), "", "no permutation"),
             Wrong(given(ints(0, 2)), "", "no permutation"),
-            Wrong(given(int_(0)), r"rank 1.*\(C1\)", "vector"),
+            Wrong(given(int_(0)), r"rank 1", "vector"),
         ),
     ),
 )  # fmt: skip

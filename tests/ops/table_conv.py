@@ -106,31 +106,32 @@ _VALID = {"strides": ONE, "padding": b"VALID"}
 
 def _wrong_forward(channels: str) -> tuple[Wrong, ...]:
     return (
-        Wrong(given(_X[..., :2], _K, **_SAME), rf"{channels}.*\(C5\)", channels),
-        Wrong(given(_X[0], _K, **_SAME), r"rank 4.*\(C3\)", "rank 4"),
-        Wrong(given(_X, _K[0], **_SAME), r"rank 4.*\(C3\)", "rank 4"),
-        Wrong(given(_X, _K, strides=(1, 0, 1, 1), padding=b"SAME"), r"positive.*\(C1\)"),
-        Wrong(given(_X, _K, strides=ONE, padding=b"EXPLICIT"), r"8 numbers.*\(C2\)"),
+        Wrong(given(_X[..., :2], _K, **_SAME), rf"{channels}", channels),
+        Wrong(given(_X[0], _K, **_SAME), r"rank 4", "rank 4"),
+        Wrong(given(_X, _K[0], **_SAME), r"rank 4", "rank 4"),
+        Wrong(given(_X, _K, strides=(1, 0, 1, 1), padding=b"SAME"), r"positive"),
+        Wrong(given(_X, _K, strides=ONE, padding=b"EXPLICIT"), r"8 numbers"),
         Wrong(
-            given(_X, _K, **_SAME, explicit_paddings=(0, 0, 1, 1, 0, 0, 0, 0)), r"\(C2\)",
+            given(_X, _K, **_SAME, explicit_paddings=(0, 0, 1, 1, 0, 0, 0, 0)),
+                r"explicit paddings with padding=SAME",
         ),
         Wrong(
             given(_X, _K, strides=ONE, padding=b"EXPLICIT",
                   explicit_paddings=(1, 0, 0, 0, 0, 0, 0, 0)),
-            r"batch and channels are not padded.*\(C2\)",
+            r"batch and channels are not padded",
         ),
         Wrong(given(_X[:, :1, :1], np.zeros((4, 2, 3, 1), np.float32), **_VALID),
-              r"larger than.*\(C4\)", "negative size"),
+              r"larger than", "negative size"),
     )  # fmt: skip
 
 
 _WRONG_TO_INPUT = (
-    Wrong(given(ints(1, 4, 4), _K, _G, **_SAME), r"4 numbers, or 2, got 3 \(C6\)", "4 sizes"),
-    Wrong(given(ints(2, 4, 4, 3), _K, _G, **_SAME), r"\(C6\)", "a gradient of shape"),
+    Wrong(given(ints(1, 4, 4), _K, _G, **_SAME), r"4 numbers, or 2, got 3", "4 sizes"),
+    Wrong(given(ints(2, 4, 4, 3), _K, _G, **_SAME), r"differ", "a gradient of shape"),
     Wrong(given(ints(1, 4, 4, 3), _K, _G[:, :2], **_SAME), "", "a gradient of shape"),
 )
 _WRONG_TO_FILTER = (
-    Wrong(given(_X, ints(2, 2, 3), _G, **_SAME), r"4 numbers, got 3 \(C6\)", "4 sizes"),
+    Wrong(given(_X, ints(2, 2, 3), _G, **_SAME), r"4 numbers, got 3", "4 sizes"),
     Wrong(given(_X, ints(2, 2, 3, 1), _G[:, :2], **_SAME), "", "a gradient of shape"),
 )
 ROWS = tuple(

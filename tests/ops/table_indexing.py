@@ -235,24 +235,24 @@ def _einsum(inputs: Any, equation: bytes) -> Any:
 
 
 _LOOSE = {"float16": 1e-2, "bfloat16": 6e-2, "float32": 1e-5}
-_DIFFER = (Wrong(given(_M23, _M23.T), r"differ \(C1\)", "a gradient of shape"),)
+_DIFFER = (Wrong(given(_M23, _M23.T), r"differ", "a gradient of shape"),)
 _TRUTH = (dtypes.bfloat16, dtypes.float16, dtypes.float32, dtypes.float64)
 ROWS = (
     Row(
         "OneHot", _hot, _one_hot, types=_ANY,
         wrong=(
-            Wrong(given(ints(0), int_(-1), _ONE, _ONE), r"-1 \(C2\)", "negative"),
-            Wrong(given(ints(0), ints(1), _ONE, _ONE), r"depth is a scalar.*\(C1\)", ""),
-            Wrong(given(ints(0), int_(1), _ONE, _ONE, axis=2), r"axis 2 .*\(C3\)", "axis 2"),
-            Wrong(given(ints(0), int_(1), _ONE, _ONE, axis=-2), r"got -2 \(C3\)", "axis -2"),
+            Wrong(given(ints(0), int_(-1), _ONE, _ONE), r"-1", "negative"),
+            Wrong(given(ints(0), ints(1), _ONE, _ONE), r"depth is a scalar", ""),
+            Wrong(given(ints(0), int_(1), _ONE, _ONE, axis=2), r"axis 2", "axis 2"),
+            Wrong(given(ints(0), int_(1), _ONE, _ONE, axis=-2), r"got -2", "axis -2"),
         ),
     ),
     Row(
         "GatherNd", _points, _gather_nd, types=_ANY, vary="Tparams",
         wrong=(
-            Wrong(given(_M23, ints(0, 1, 2)), r"3 numbers .*\(C3\)", "3 numbers"),
-            Wrong(given(_M23[0, 0], ints(0)), r"rank 1 or more.*\(C1\)", "rank 1"),
-            Wrong(given(_M23, int_(0)), r"rank 1 or more.*\(C2\)", "rank 1"),
+            Wrong(given(_M23, ints(0, 1, 2)), r"3 numbers", "3 numbers"),
+            Wrong(given(_M23[0, 0], ints(0)), r"rank 1 or more", "rank 1"),
+            Wrong(given(_M23, int_(0)), r"rank 1 or more", "rank 1"),
             Wrong(given(_M23, np.array([[0], [2]])), "", r"indices\[1\] = \[2\] is not inside"),
             Wrong(given(_M23, ints(0, -1)), "", r"indices\[\] = \[0, -1\]"),
             Wrong(given(_M23[:0], np.zeros((1, 0), np.int32)), "", "no elements"),
@@ -261,10 +261,10 @@ ROWS = (
     Row(
         "ScatterNd", _put, _scatter_nd, types=_ANY, tolerance=_LOOSE,
         wrong=(
-            Wrong(given(np.array([[0]]), _M23, np.array([2, 3])), r"\(C3\)", "updates of shape"),
-            Wrong(given(ints(0, 0), _ONE, ints(2)), r"2 numbers .*\(C3\)", "updates of shape"),
-            Wrong(given(int_(0), _ONE, ints(2)), r"rank 1 .*\(C1\)", "rank 1"),
-            Wrong(given(ints(0), _ONE, ints(-2)), r"negative.*\(C2\)", "vector of sizes"),
+            Wrong(given(np.array([[0]]), _M23, np.array([2, 3])), r"differ", "updates of shape"),
+            Wrong(given(ints(0, 0), _ONE, ints(2)), r"2 numbers", "updates of shape"),
+            Wrong(given(int_(0), _ONE, ints(2)), r"rank 1", "rank 1"),
+            Wrong(given(ints(0), _ONE, ints(-2)), r"negative", "vector of sizes"),
             Wrong(given(ints(3), _ONE, ints(3)), "", r"indices\[\] = \[3\] is not inside"),
             Wrong(given(ints(0), _ONE, ints(0)), "", "no elements"),
         ),
@@ -272,49 +272,49 @@ ROWS = (
     Row(
         "TopKV2", _rows, _top_k,
         wrong=(
-            Wrong(given(_M23, int_(4)), r"k = 4 of the 3 columns .*\(C3\)", "4 of 3 columns"),
-            Wrong(given(_M23, int_(-1)), r"got -1 \(C2\)", "-1 of 3"),
-            Wrong(given(_M23, ints(1)), r"scalar.*\(C2\)", ""),
-            Wrong(given(_M23[0, 0], int_(0)), r"rank 1.*\(C1\)", "rank 1"),
+            Wrong(given(_M23, int_(4)), r"k = 4 of the 3 columns", "4 of 3 columns"),
+            Wrong(given(_M23, int_(-1)), r"got -1", "-1 of 3"),
+            Wrong(given(_M23, ints(1)), r"scalar", ""),
+            Wrong(given(_M23[0, 0], int_(0)), r"rank 1", "rank 1"),
         ),
     ),
     Row(
         "ArgMin", _least, _arg_min, types=(*dtypes.REALS, dtypes.bool_),
         wrong=(
-            Wrong(given(_M23, int_(2)), r"axis 2 .*\(C1\)", "axis 2 is outside"),
+            Wrong(given(_M23, int_(2)), r"axis 2", "axis 2 is outside"),
             Wrong(given(np.zeros((0, 2), np.float32), int_(0)), "", "empty"),
         ),
     ),
     Row(
         "Cumsum", _sums, _cumsum, tolerance=_LOOSE,
-        wrong=(Wrong(given(_M23, int_(2)), r"axis 2 .*\(C1\)", "axis 2 is outside the rank"),),
+        wrong=(Wrong(given(_M23, int_(2)), r"axis 2", "axis 2 is outside the rank"),),
     ),
     Row(
         "LinSpace", _spaces, _lin_space,
         wrong=(
-            Wrong(given(_ONE, _ONE, int_(0)), r"got 0 \(C2\)", "got 0"),
-            Wrong(given(_M23, _ONE, int_(1)), r"start is a scalar.*\(C1\)", ""),
+            Wrong(given(_ONE, _ONE, int_(0)), r"got 0", "got 0"),
+            Wrong(given(_M23, _ONE, int_(1)), r"start is a scalar", ""),
         ),
     ),
     Row(
         "ClipByValue", _clips, each(lambda x, low, high: larger(smaller(x, high), low)),
         types=dtypes.REALS,
-        wrong=(Wrong(given(_M23, _M23[0], _ONE), r"clip_value_min .*\(C1\)", "a bound"),),
+        wrong=(Wrong(given(_M23, _M23[0], _ONE), r"clip_value_min", "a bound"),),
     ),
     Row(
         "Einsum", _named, _einsum, types=dtypes.NUMBERS,
         tolerance={"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-5, "complex64": 2e-5},
         wrong=(
-            Wrong(given([_M23], equation=b"ij"), r"no single '->' \(C1\)"),
-            Wrong(given([_M23], equation=b"i1->i"), r"names no axes \(C1\)"),
-            Wrong(given([_M23], equation=b"ij,jk->ik"), r"for 1 inputs.*\(C1\)"),
-            Wrong(given([_M23] * 3, equation=b"i,i,i->i"), r"for 3 inputs.*\(C1\)"),
-            Wrong(given([_M23], equation=b"ij->ik"), r"axis 'k' .*\(C2\)"),
-            Wrong(given([_M23], equation=b"ijk->i"), r"'ijk' for .*\(C3\)", "'ijk' for"),
-            Wrong(given([_M23], equation=b"ii->i"), r"lengths 2 and 3 \(C3\)", "lengths 2 and 3"),
-            Wrong(given([_M23], equation=b"...j->j"), r"not in the output \(C3\)", "not in the"),
+            Wrong(given([_M23], equation=b"ij"), r"no single '->'"),
+            Wrong(given([_M23], equation=b"i1->i"), r"names no axes"),
+            Wrong(given([_M23], equation=b"ij,jk->ik"), r"for 1 inputs"),
+            Wrong(given([_M23] * 3, equation=b"i,i,i->i"), r"for 3 inputs"),
+            Wrong(given([_M23], equation=b"ij->ik"), r"axis 'k'"),
+            Wrong(given([_M23], equation=b"ijk->i"), r"'ijk' for", "'ijk' for"),
+            Wrong(given([_M23], equation=b"ii->i"), r"lengths 2 and 3", "lengths 2 and 3"),
+            Wrong(given([_M23], equation=b"...j->j"), r"not in the output", "not in the"),
             Wrong(
-                given([_M23, _M23.T], equation=b"...,...->..."), r"\(C3\)", "broadcast",
+                given([_M23, _M23.T], equation=b"...,...->..."), r"do not broadcast", "broadcast",
             ),
         ),
     ),

@@ -87,7 +87,7 @@ def _determinant(x: Any) -> Any:
 _LOOSE = {"float16": 4e-3, "float32": 2e-5, "complex64": 2e-5, "float64": 1e-10,
           "complex128": 1e-10}  # fmt: skip
 _M23, _M22 = np.zeros((2, 3), np.float32), np.zeros((2, 2), np.float32)
-_NOT_SQUARE = Wrong(given(_M23), r"square, got \[2,3\] \(C1\)", "square")
+_NOT_SQUARE = Wrong(given(_M23), r"square, got \[2,3\]", "square")
 
 
 def _definite(dtype: DType) -> Iterable[Sample]:
@@ -128,8 +128,8 @@ SOLVING = (
         "MatrixSolve", _systems, lambda a, b, adjoint=False: _solved(a, b, adjoint),
         tolerance=_LOOSE,
         wrong=(
-            Wrong(given(_M23, _M23), r"square.*\(C1\)", "square"),
-            Wrong(given(_M22, _M23.T), r"\(C2\)", "right-hand side of shape"),
+            Wrong(given(_M23, _M23), r"square", "square"),
+            Wrong(given(_M22, _M23.T), r"differ", "right-hand side of shape"),
             Wrong(given(_M22, _M22), "", "not invertible"),
         ),
     ),
@@ -233,26 +233,27 @@ DIAGONALS = (
     Row(
         "MatrixDiagV3", _building, _built, types=TYPES,
         wrong=(
-            Wrong(given(_M23, ints(1, 0), int_(-1), int_(-1), _F), r"above.*\(C1\)", "above"),
-            Wrong(given(_M23, ints(0, 1, 2), int_(-1), int_(-1), _F), r"\(C1\)", "one diagonal"),
-            Wrong(given(_M23, ints(0, 2), int_(-1), int_(-1), _F), r"\(C2\)", "3 diagonals"),
-            Wrong(given(_M23, int_(0), int_(5), int_(5), _F), r"\(C3\)", "no matrix of 5 rows"),
-            Wrong(given(_M23, int_(0), int_(2), int_(-1), _F), r"\(C3\)", "no matrix of 2 rows"),
+            Wrong(given(_M23, ints(1, 0), int_(-1), int_(-1), _F), r"above", "above"),
+            Wrong(given(_M23, ints(0, 1, 2), int_(-1), int_(-1), _F),
+                r"k is one diagonal or a lowest and a highest one", "one diagonal"),
+            Wrong(given(_M23, ints(0, 2), int_(-1), int_(-1), _F), r"diagonals do", "3 diagonals"),
+            Wrong(given(_M23, int_(0), int_(5), int_(5), _F), r"matrix of", "no matrix of 5 rows"),
+            Wrong(given(_M23, int_(0), int_(2), int_(-1), _F), r"matrix of", "no matrix of 2 rows"),
         ),
     ),
     Row(
         "MatrixDiagPartV3", _parts, _part, types=TYPES,
         wrong=(
-            Wrong(given(_M23, int_(3), _F), r"diagonal 3 is outside.*\(C1\)", _OUTSIDE),
-            Wrong(given(_M23, ints(-2, 0), _F), r"diagonal -2 is outside.*\(C1\)", _OUTSIDE),
-            Wrong(given(_M23[0], int_(0), _F), r"rank 2 .*\(C2\)", "rank 2 or more"),
+            Wrong(given(_M23, int_(3), _F), r"diagonal 3 is outside", _OUTSIDE),
+            Wrong(given(_M23, ints(-2, 0), _F), r"diagonal -2 is outside", _OUTSIDE),
+            Wrong(given(_M23[0], int_(0), _F), r"rank 2", "rank 2 or more"),
         ),
     ),
     Row(
         "MatrixSetDiagV3", _settings, _set, types=TYPES,
         wrong=(
-            Wrong(given(_M23, _M23[0], int_(3)), r"diagonal 3 is outside.*\(C1\)", _OUTSIDE),
-            Wrong(given(_M23, _M23[0], int_(0)), r"differ.*\(C2\)", "have the shape"),
+            Wrong(given(_M23, _M23[0], int_(3)), r"diagonal 3 is outside", _OUTSIDE),
+            Wrong(given(_M23, _M23[0], int_(0)), r"differ", "have the shape"),
         ),
     ),
 )  # fmt: skip

@@ -66,18 +66,18 @@ PRODUCTS = (
     Row(
         "MatMul", _matrices, _matmul, tolerance={"float16": 4e-3, "bfloat16": 3e-2},
         wrong=(
-            Wrong(given(_M23, _M24), r"inner dimensions differ: 3 .* 2 .*\(C2\)", "matmul"),
-            Wrong(given(np.zeros((1, 2, 3), np.float32), _M24), r"rank 2.*\(C1\)", "matrices"),
+            Wrong(given(_M23, _M24), r"inner dimensions differ: 3 .* 2", "matmul"),
+            Wrong(given(np.zeros((1, 2, 3), np.float32), _M24), r"rank 2", "matrices"),
         ),
     ),
     Row(
         "BatchMatMulV2", _batches, _batch_matmul, tolerance={"float16": 4e-3, "bfloat16": 3e-2},
         wrong=(
-            Wrong(given(_M23, _M24), r"inner dimensions differ.*\(C2\)", "matmul"),
-            Wrong(given(_FLOAT2, _M24), r"rank 2 or more.*\(C1\)", "rank 2 or more"),
+            Wrong(given(_M23, _M24), r"inner dimensions differ", "matmul"),
+            Wrong(given(_FLOAT2, _M24), r"rank 2 or more", "rank 2 or more"),
             Wrong(
                 given(np.zeros((2, 1, 1), np.float32), np.zeros((3, 1, 1), np.float32)),
-                r"do not broadcast.*\(C3\)", "broadcast|remapped",
+                r"do not broadcast", "broadcast|remapped",
             ),
         ),
     ),
@@ -220,8 +220,8 @@ def _range(start: Any, limit: Any, delta: Any) -> Any:
 
 
 _AXIS = (
-    Wrong(given(_M23, ints(2)), r"axis 2 is outside the rank 2 \(C1\)", "axis 2 is out"),
-    Wrong(given(_M23, ints(-3)), r"axis -3 is outside the rank 2 \(C1\)", "axis -3 is out"),
+    Wrong(given(_M23, ints(2)), r"axis 2 is outside the rank 2", "axis 2 is out"),
+    Wrong(given(_M23, ints(-3)), r"axis -3 is outside the rank 2", "axis -3 is out"),
 )  # fmt: skip
 _DOUBLE_AXIS = Wrong(given(_M23, ints(0, 0)), "", "duplicate value in 'axis'")
 _DATA = np.zeros((3, 2), np.float32)
@@ -244,35 +244,35 @@ REDUCTIONS = (
     ),
     Row(
         "Cumprod", _cumulations, _cumprod, tolerance=_LOOSE,
-        wrong=(Wrong(given(_M23, int_(2)), r"axis 2 .*\(C1\)", "axis 2 is outside the rank"),),
+        wrong=(Wrong(given(_M23, int_(2)), r"axis 2", "axis 2 is outside the rank"),),
     ),
     Row(
         "ArgMax", _maxima, _arg_max,
         types=(*dtypes.REALS, dtypes.bool_),
         wrong=(
-            Wrong(given(_M23, int_(2)), r"axis 2 .*\(C1\)", "axis 2 is outside"),
+            Wrong(given(_M23, int_(2)), r"axis 2", "axis 2 is outside"),
             Wrong(given(np.zeros((0, 2), np.float32), int_(0)), "", "empty"),
-            Wrong(given(np.zeros((), np.float32), int_(0)), r"rank 1.*\(C1\)", "no axis"),
+            Wrong(given(np.zeros((), np.float32), int_(0)), r"rank 1", "no axis"),
         ),
     ),
     Row(
         "AddN", _sums, lambda inputs: sum((precise(x).astype(object) for x in inputs), 0),
-        wrong=(Wrong(given([_FLOAT2, _M23]), r"different ranks \(C1\)", "one shape"),),
+        wrong=(Wrong(given([_FLOAT2, _M23]), r"different ranks", "one shape"),),
     ),
     Row(
         "UnsortedSegmentSum", _segments, _segment_sum, tolerance=_LOOSE,
         wrong=(
-            Wrong(given(_DATA, ints(0, 1), int_(2)), r"first axes.*\(C1\)", "does not start"),
+            Wrong(given(_DATA, ints(0, 1), int_(2)), r"first axes", "does not start"),
             Wrong(given(_DATA, ints(0, 1, 2), int_(2)), "", r"segment_ids\[2\] = 2"),
-            Wrong(given(_DATA, ints(0, 1, 1), int_(-1)), r"negative.*\(C2\)", "negative"),
+            Wrong(given(_DATA, ints(0, 1, 1), int_(-1)), r"negative", "negative"),
         ),
     ),
     Row(
         "Range", _ranges, _range, vary="Tidx",
         wrong=(
-            Wrong(given(int_(0), int_(3), int_(0)), r"zero \(C2\)", "zero"),
-            Wrong(given(int_(0), int_(3), int_(-1)), r"away from 3 \(C2\)", "away from 3"),
-            Wrong(given(ints(0), int_(3), int_(1)), r"start is a scalar.*\(C1\)", ""),
+            Wrong(given(int_(0), int_(3), int_(0)), r"zero", "zero"),
+            Wrong(given(int_(0), int_(3), int_(-1)), r"away from 3", "away from 3"),
+            Wrong(given(ints(0), int_(3), int_(1)), r"start is a scalar", ""),
         ),
     ),
 )  # fmt: skip

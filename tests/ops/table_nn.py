@@ -111,33 +111,33 @@ ROWS = (
     Row("Relu", unary(), each(lambda x: larger(x, 0) if x == x else NAN)),
     Row(
         "ReluGrad", pair(), each(lambda g, x: g * (x > 0)),
-        wrong=(Wrong(given(_M23, _M23.T), r"differ \(C1\)", "a gradient of shape"),),
+        wrong=(Wrong(given(_M23, _M23.T), r"differ", "a gradient of shape"),),
     ),
     Row(
         "BiasAdd", _biases, _bias_add,
         wrong=(
-            Wrong(given(_M23, np.zeros(2, np.float32)), r"2 entries .*\(C2\)", "a bias of shape"),
-            Wrong(given(_M23[0], np.zeros(3, np.float32)), r"rank 2 .*\(C1\)", "a bias of shape"),
-            Wrong(given(_M23, _M23), r"rank 1.*\(C2\)", "a bias of shape"),
+            Wrong(given(_M23, np.zeros(2, np.float32)), r"2 entries", "a bias of shape"),
+            Wrong(given(_M23[0], np.zeros(3, np.float32)), r"rank 2", "a bias of shape"),
+            Wrong(given(_M23, _M23), r"rank 1", "a bias of shape"),
         ),
     ),
     Row(
         "BiasAddGrad", _bias_gradients, _bias_gradient, tolerance=_LOOSE,
-        wrong=(Wrong(given(_M23[0]), r"rank 2 .*\(C1\)", "rank 2"),),
+        wrong=(Wrong(given(_M23[0]), r"rank 2", "rank 2"),),
     ),
     Row(
         "Softmax", _logits, by_rows(softmax), tolerance=_LOOSE,
-        wrong=(Wrong(given(_M23[0, 0]), r"rank 1 .*\(C1\)", "rank 1"),),
+        wrong=(Wrong(given(_M23[0, 0]), r"rank 1", "rank 1"),),
     ),
     Row(
         "LogSoftmax", _logits, by_rows(lambda row: [v - log_of_sum(row) for v in row]),
-        tolerance=_LOOSE, wrong=(Wrong(given(_M23[0, 0]), r"rank 1 .*\(C1\)", "rank 1"),),
+        tolerance=_LOOSE, wrong=(Wrong(given(_M23[0, 0]), r"rank 1", "rank 1"),),
     ),
     Row(
         "SoftmaxCrossEntropyWithLogits", _dense_labels, _cross_entropy, tolerance=_LOOSE,
         wrong=(
-            Wrong(given(_M23[0], _M23[0]), r"matrices.*\(C1\)", "matrix"),
-            Wrong(given(_M23, np.zeros((2, 4), np.float32)), r"\(C2\)", "mismatch"),
+            Wrong(given(_M23[0], _M23[0]), r"matrices", "matrix"),
+            Wrong(given(_M23, np.zeros((2, 4), np.float32)), r"do not broadcast", "mismatch"),
         ),
     ),
     Row(
@@ -146,8 +146,8 @@ ROWS = (
         wrong=(
             Wrong(given(_M23, ints(0, 3)), "", r"the label 3 is outside the valid range \[0, 3\)"),
             Wrong(given(_M23, ints(-1, 0)), "", "the label -1"),
-            Wrong(given(_M23, ints(0)), r"\(C2\)", "labels of shape"),
-            Wrong(given(_M23, ints(0)[0]), r"rank 1.*\(C1\)", "labels of shape"),
+            Wrong(given(_M23, ints(0)), r"differ", "labels of shape"),
+            Wrong(given(_M23, ints(0)[0]), r"rank 1", "labels of shape"),
         ),
     ),
     Row(

@@ -11,7 +11,6 @@ import pytest
 from graphvm_runtime.errors import ShapeError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels import made
-from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.registry import ShapeContext
 from graphvm_runtime.shapes import Shape, is_subshape
 from tests.ops.rows import Known, Row, Sample, Wrong, dtype_of, node_of, outputs_of
@@ -42,7 +41,8 @@ def test_all_that_is_known_gives_the_real_shape(row: Row) -> None:
         if row.op == "BroadcastGradientArgs":  # as in TensorFlow, not worked out
             assert got == [(None,), (None,)]
         elif (
-            row.op == "FakeParam"
+            row.is_recorded  # what TensorFlow knows, `test_recorded` asks
+            or row.op == "FakeParam"
             or row.op.startswith("Ragged")
             or (row.op in ("Equal", "NotEqual") and "in" in str(sample.attrs))
         ):
@@ -106,13 +106,3 @@ def static_refusals() -> list[Any]:
 def test_wrong_inputs_are_refused_where_the_node_is_made(row: Row, wrong: Wrong) -> None:
     with pytest.raises(ShapeError, match=wrong.static):
         node_of(row.op, wrong.sample, Known(wrong.sample.flat))
-
-
-@pytest.mark.parametrize("op", [op for op, row in ROWS.items() if row.wrong])
-def test_each_constraint_that_a_row_breaks_is_declared(op: str) -> None:
-    declared = ROWS[op].op
-    numbers = {c.split(":")[0] for c in lookup(declared).constraints}
-    for wrong in ROWS[op].wrong:
-        for number in ("C1", "C2", "C3", "C4"):
-            if f"({number}" in wrong.static.replace("\\", ""):
-                assert number in numbers

@@ -10,7 +10,7 @@ import pytest
 
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.ops import lookup
-from graphvm_runtime.ops.registry import REQUIRED, Arg, AttrDef
+from graphvm_runtime.ops.signature import REQUIRED, Arg, AttrDef
 
 TEXT = (Path(__file__).parent.parent / "data" / "op-signatures.txt").read_text()
 LINE = re.compile(

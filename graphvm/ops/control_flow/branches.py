@@ -28,7 +28,7 @@ from graphvm.ops.control_flow.bodies import (
 from graphvm.ops.tensor_array import TensorArray
 from graphvm_runtime.dtypes import bool_, int32
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError, clipped
-from graphvm_runtime.ops.registry import AttrValue, FuncRef
+from graphvm_runtime.ops.signature import AttrValue, FuncRef
 from graphvm_runtime.shapes import widened
 
 __all__ = ["case", "cond", "switch_case"]

@@ -31,7 +31,7 @@ from graphvm_runtime import dtypes
 from graphvm_runtime.errors import DTypeError, GraphError, ShapeError, clipped
 from graphvm_runtime.ir.derivatives.saved import RECOMPUTE
 from graphvm_runtime.ir.graph import source_text
-from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.ops.signature import FuncRef
 from graphvm_runtime.shapes import Shape, is_subshape, shape_text
 
 __all__ = ["while_loop"]

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from graphvm_runtime.ir.bodies import body_keys, body_ref, is_loop_invariant, with_bodies
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS
-from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.ops.signature import FuncRef
 from graphvm_runtime.shapes import TensorType
 
 

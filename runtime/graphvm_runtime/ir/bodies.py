@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from graphvm_runtime.ir.graph import Function, Node
-from graphvm_runtime.ops.registry import Attrs, AttrValue, FuncRef
+from graphvm_runtime.ops.signature import Attrs, AttrValue, FuncRef
 
 
 def body_keys(node: Node) -> tuple[str, ...]:

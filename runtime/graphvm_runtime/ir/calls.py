@@ -14,7 +14,8 @@ from types import MappingProxyType
 from graphvm_runtime.dtypes import DType, bool_, int32, string
 from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node
-from graphvm_runtime.ops.registry import AttrValue, FuncRef, OpDef, lookup
+from graphvm_runtime.ops.registry import OpDef, lookup
+from graphvm_runtime.ops.signature import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType, is_compatible
 
 COUNTED, SYMBOLIC = "For", "SymbolicGradient"

@@ -12,7 +12,7 @@ from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.dtypes import DType
 from graphvm_runtime.ir.graph import Node, Source
 from graphvm_runtime.ops import lookup
-from graphvm_runtime.ops.registry import Attrs
+from graphvm_runtime.ops.signature import Attrs
 from graphvm_runtime.shapes import TensorType
 
 CONST = lookup("Const")

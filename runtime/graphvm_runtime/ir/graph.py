@@ -18,7 +18,8 @@ from graphvm_runtime.device_spec import ANY, DeviceSpec
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.names import split_output
 from graphvm_runtime.ops.control_flow import MERGES, NEXTS, PRIMITIVES
-from graphvm_runtime.ops.registry import Attrs, AttrValue, Effects, FuncRef, OpDef
+from graphvm_runtime.ops.registry import Effects, OpDef
+from graphvm_runtime.ops.signature import Attrs, AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType
 
 # The user's own line: a code object and an instruction offset (the line is worked out only when

@@ -14,13 +14,13 @@ from graphvm_runtime.ops.control_flow import MERGES
 from graphvm_runtime.ops.registry import (
     LONGEST_VALUE,
     NOTHING,
-    Attrs,
     OpDef,
     Resolver,
     ShapeContext,
     Value,
     as_value,
 )
+from graphvm_runtime.ops.signature import Attrs
 from graphvm_runtime.shapes import Shape, TensorType
 
 Lookup: TypeAlias = Callable[[str], Node]
@@ -40,14 +40,10 @@ def infer(
         resolver: what is known of the values of its inputs.
 
     Raises:
-        ShapeError: a numbered constraint of the op is broken.
+        ShapeError: the shapes break a rule of the op.
         DTypeError: a variable or list holds other elements than the node says.
     """
-    try:
-        shapes = op.shape(ShapeContext(op, [t.shape for t in inputs], attrs, resolver))
-    except ShapeError as error:
-        _say_rule(op, error)
-        raise
+    shapes = op.shape(ShapeContext(op, [t.shape for t in inputs], attrs, resolver))
     if len(shapes) == 1 and len(op.outputs) == 1:
         arg = op.outputs[0]
         if not arg.is_list:
@@ -62,14 +58,6 @@ def infer(
             return (TensorType(dtype, shape),)
     dtypes = op.output_dtypes(attrs)
     return tuple(TensorType(d, s) for d, s in zip(dtypes, shapes, strict=True))
-
-
-def _say_rule(op: OpDef, error: ShapeError) -> None:
-    """Tells what the numbered constraint says that an error quotes, where nothing else helps."""
-    for rule in op.constraints:
-        number, _, text = rule.partition(": ")
-        if f"({number})" in error.what and not error.do:
-            error.do = f"{op.name} asks that {text} ({number})"
 
 
 class Resolution:

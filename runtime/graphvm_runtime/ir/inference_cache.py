@@ -8,7 +8,8 @@ from typing import Any
 from graphvm_runtime.dtypes import Array, DType
 from graphvm_runtime.ir.graph import Endpoint
 from graphvm_runtime.ir.infer import Resolution, infer
-from graphvm_runtime.ops.registry import Attrs, OpDef, Resolver, Value
+from graphvm_runtime.ops.registry import OpDef, Resolver, Value
+from graphvm_runtime.ops.signature import Attrs
 from graphvm_runtime.shapes import Shape, TensorType
 
 

@@ -35,7 +35,8 @@ from graphvm_runtime.ir.graphdef.attrs import (
     kind_of,
     read_tensor,
 )
-from graphvm_runtime.ops.registry import REQUIRED, Attrs, AttrValue, FuncRef, OpDef, lookup
+from graphvm_runtime.ops.registry import OpDef, lookup
+from graphvm_runtime.ops.signature import REQUIRED, Attrs, AttrValue, FuncRef
 from graphvm_runtime.protos.tensor_pb2 import TensorProto
 from graphvm_runtime.shapes import Shape, TensorType, shape_text
 

@@ -27,7 +27,7 @@ from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, is_back_ed
 from graphvm_runtime.ir.graphdef.attrs import UnreadableTensor
 from graphvm_runtime.ir.infer import Resolution, infer
 from graphvm_runtime.ir.signatures import mismatches
-from graphvm_runtime.ops.registry import AttrValue, FuncRef
+from graphvm_runtime.ops.signature import AttrValue, FuncRef
 from graphvm_runtime.shapes import is_compatible
 
 

@@ -13,6 +13,7 @@ from graphvm_runtime.errors import GraphvmError, InvalidArgumentError
 from graphvm_runtime.ir.graph import Node, source_text
 from graphvm_runtime.kernels.precision import as_strings, unsigned_like
 from graphvm_runtime.kernels.registry import Kernel, kernel, plain
+from graphvm_runtime.kernels.shape_rule import refusing
 from graphvm_runtime.ops.array import open_dimension
 from graphvm_runtime.ops.slicing import numpy_index
 from graphvm_runtime.shapes import shape_text
@@ -67,7 +68,7 @@ def _raising(node: Node, error: GraphvmError) -> Callable[[], Any]:
     return call
 
 
-@kernel("Placeholder")
+@kernel("Placeholder", "PlaceholderV2")
 def _placeholder(node: Node) -> Callable[[], Any]:
     def call() -> Any:
         raise InvalidArgumentError(
@@ -79,7 +80,7 @@ def _placeholder(node: Node) -> Callable[[], Any]:
     return call
 
 
-for _op in ("PlaceholderWithDefault", "Identity", "StopGradient"):
+for _op in ("PlaceholderWithDefault", "Identity", "StopGradient", "PreventGradient"):
     plain(_op, _itself, aliases=(0,))
 
 
@@ -194,6 +195,15 @@ def _checked_scalar(x: Array) -> Array:
 
 plain("Transpose", _transposed, aliases=(0,))
 
+
+@kernel("ConjugateTranspose")
+@refusing
+def _conjugate_transpose(node: Node) -> Kernel:
+    if not node.attrs["T"].is_complex:
+        return Kernel(_transposed, aliases=(0,))
+    return Kernel(lambda x, perm: _transposed(x, perm).conj())
+
+
 # ------------------------------------------------------------------------------ joining and cutting
 
 
@@ -203,6 +213,28 @@ def _concat(node: Node) -> Kernel:
         return np.concatenate(inputs[:-1], inputs[-1].item(), out)
 
     return Kernel(call, out=node.attrs["T"].numpy.kind != "O")
+
+
+@kernel("Concat")
+@refusing
+def _concat_first(node: Node) -> Callable[..., Any]:
+    return lambda axis, *values: np.concatenate(values, axis.item())
+
+
+@kernel("BroadcastArgs")
+@refusing
+def _broadcast_args(node: Node) -> Callable[..., Any]:
+    dtype = node.attrs["T"].numpy
+
+    def call(s0: Array, s1: Array) -> Array:
+        try:
+            return np.array(np.broadcast_shapes(tuple(s0), tuple(s1)), dtype)
+        except ValueError as error:
+            raise InvalidArgumentError(
+                f"the shapes must broadcast, got {s0.tolist()} and {s1.tolist()}"
+            ) from error
+
+    return call
 
 
 def _offsets(dim: Array, *shapes: Array) -> list[Array]:
@@ -365,6 +397,17 @@ def _gather(node: Node) -> Callable[..., Any]:
     return call
 
 
+@kernel("Gather")
+@refusing
+def _gather_rows(node: Node) -> Callable[..., Any]:
+    def call(params: Array, indices: Array) -> Any:
+        if indices.size and not (indices.min() >= 0 and indices.max() < len(params)):
+            _refuse_index(indices, len(params))
+        return as_strings(params.take(indices, 0))
+
+    return call
+
+
 def _refuse_index(indices: Array, size: int) -> None:
     bad = (indices < 0) | (indices >= size)
     at = np.unravel_index(int(bad.argmax()), indices.shape)
@@ -464,6 +507,12 @@ def _reversed(x: Array, axis: Array) -> Any:
 
 
 plain("ReverseV2", _reversed, aliases=(0,))
+
+
+@kernel("Reverse")
+@refusing
+def _reverse_flags(node: Node) -> Kernel:
+    return Kernel(lambda x, dims: _reversed(x, np.flatnonzero(dims)), aliases=(0,))
 
 
 plain("Where", np.argwhere)

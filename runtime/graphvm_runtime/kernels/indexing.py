@@ -38,7 +38,7 @@ def _one_hot(node: Node) -> Callable[..., Any]:
     return call
 
 
-def _flat_places(indices: Array, shape: tuple[int, ...], what: str, ignore: bool) -> Any:
+def flat_places(indices: Array, shape: tuple[int, ...], what: str, ignore: bool) -> Any:
     """Numbers of the parts that indices name, in row order, and which of the indices are good."""
     depth = indices.shape[-1]
     flat = indices.reshape(math.prod(indices.shape[:-1]), depth).astype(np.int64)
@@ -73,7 +73,7 @@ def _gather_nd(node: Node) -> Callable[..., Any]:
                 f"{math.prod(outer)} parts of params of shape {list(params.shape)}, which have no "
                 "elements"
             )
-        places, good = _flat_places(indices, params.shape, "params", ignore)
+        places, good = flat_places(indices, params.shape, "params", ignore)
         rows = params.reshape(math.prod(params.shape[:depth]), *inner)
         if good.all():
             found = rows[places]
@@ -107,7 +107,7 @@ def _scatter_nd(node: Node) -> Callable[..., Any]:
             raise InvalidArgumentError(
                 f"updates for an output of shape {list(dims)}, which has no elements"
             )
-        places, good = _flat_places(indices, dims, "an output", ignore)
+        places, good = flat_places(indices, dims, "an output", ignore)
         count = math.prod(dims[:depth])
         rows = updates.reshape(len(places), *dims[depth:])
         if not good.all():

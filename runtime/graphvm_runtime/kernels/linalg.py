@@ -12,6 +12,7 @@ from graphvm_runtime.errors import InvalidArgumentError, ShapeError
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.precision import widened
 from graphvm_runtime.kernels.registry import kernel
+from graphvm_runtime.kernels.shape_rule import refusing
 from graphvm_runtime.ops.linalg import band_of, longest, matrix_size
 
 
@@ -31,7 +32,7 @@ def _invertible(function: Callable[..., Any], *inputs: Array) -> Any:
         raise InvalidArgumentError("a matrix is not invertible") from None
 
 
-@kernel("MatrixInverse")
+@kernel("MatrixInverse", "BatchMatrixInverse")
 def _inverse(node: Node) -> Callable[..., Any]:
     adjoint = node.attrs["adjoint"]
 
@@ -42,7 +43,7 @@ def _inverse(node: Node) -> Callable[..., Any]:
     return widened(call, node.attrs["T"].numpy)
 
 
-@kernel("Cholesky")
+@kernel("Cholesky", "BatchCholesky")
 def _cholesky(node: Node) -> Callable[..., Any]:
     def call(x: Array) -> Any:
         _checked(x)
@@ -65,7 +66,7 @@ def _factor(x: Array) -> Array:
         return np.tril(np.full_like(x, np.nan))
 
 
-@kernel("MatrixDeterminant")
+@kernel("MatrixDeterminant", "BatchMatrixDeterminant")
 def _determinant(node: Node) -> Callable[..., Any]:
     def call(x: Array) -> Any:
         _checked(x)
@@ -86,6 +87,74 @@ def _solve(node: Node) -> Callable[..., Any]:
                 f"{list(matrix.shape)}"
             )
         return _invertible(np.linalg.solve, _adjoint(matrix) if adjoint else matrix, rhs)
+
+    return widened(call, node.attrs["T"].numpy)
+
+
+@kernel("MatrixTriangularSolve")
+@refusing
+def _triangular_solve(node: Node) -> Callable[..., Any]:
+    lower, adjoint = node.attrs["lower"], node.attrs["adjoint"]
+
+    def call(matrix: Array, rhs: Array) -> Any:
+        part = np.tril(matrix) if lower else np.triu(matrix)
+        if not (np.diagonal(part, axis1=-2, axis2=-1) != 0).all():
+            raise InvalidArgumentError("a matrix is not invertible")
+        return np.linalg.solve(_adjoint(part) if adjoint else part, rhs)
+
+    return widened(call, node.attrs["T"].numpy)
+
+
+@kernel("MatrixSolveLs")
+@refusing
+def _least_squares(node: Node) -> Callable[..., Any]:
+    """By the normal equations with a regulariser where `fast`, else by a pseudo-inverse."""
+    fast = node.attrs["fast"]
+
+    def call(matrix: Array, rhs: Array, regulariser: Array) -> Any:
+        if not fast:
+            return np.linalg.pinv(matrix) @ rhs
+        rows, columns = matrix.shape[-2:]
+        turned = _adjoint(matrix)
+        least = regulariser.astype(matrix.dtype)
+        if rows >= columns:
+            square = turned @ matrix + least * np.eye(columns, dtype=matrix.dtype)
+            return _invertible(np.linalg.solve, square, turned @ rhs)
+        square = matrix @ turned + least * np.eye(rows, dtype=matrix.dtype)
+        return turned @ _invertible(np.linalg.solve, square, rhs)
+
+    return call
+
+
+@kernel("LogMatrixDeterminant")
+@refusing
+def _log_determinant(node: Node) -> Callable[..., Any]:
+    dtype = node.attrs["T"].numpy
+
+    def call(x: Array) -> Any:
+        sign, logarithm = np.linalg.slogdet(x)
+        return np.asarray(sign, dtype), np.asarray(logarithm, dtype)
+
+    return call
+
+
+@kernel("Cross")
+@refusing
+def _cross(node: Node) -> Callable[..., Any]:
+    return np.cross
+
+
+@kernel("CholeskyGrad")
+@refusing
+def _cholesky_grad(node: Node) -> Callable[..., Any]:
+    def call(factor: Array, grad: Array) -> Any:
+        factor, grad = np.tril(factor), np.tril(grad)
+        inner = np.tril(_adjoint(factor) @ grad)
+        places = np.arange(factor.shape[-1])
+        inner[..., places, places] /= 2
+        half = np.linalg.solve(_adjoint(factor), inner)
+        whole = _adjoint(np.linalg.solve(_adjoint(factor), _adjoint(half)))
+        return (whole + _adjoint(whole)) / 2
 
     return widened(call, node.attrs["T"].numpy)
 
@@ -134,9 +203,9 @@ def _matrix(x: Array) -> None:
         raise InvalidArgumentError(f"matrices have rank 2 or more, got shape {list(x.shape)}")
 
 
-@kernel("MatrixDiagV3")
-def _diag(node: Node) -> Callable[..., Any]:
-    align: bytes = node.attrs["align"]
+def stacked_diagonals(node: Node) -> Callable[..., Any]:
+    """Matrices from their diagonals."""
+    align: bytes = node.attrs.get("align", b"LEFT_LEFT")
     dtype = node.attrs["T"].numpy
 
     def call(diagonal: Array, k: Array, num_rows: Array, num_cols: Array, padding: Array) -> Any:
@@ -158,9 +227,9 @@ def _diag(node: Node) -> Callable[..., Any]:
     return _static_errors(call)
 
 
-@kernel("MatrixDiagPartV3")
-def _diag_part(node: Node) -> Callable[..., Any]:
-    align: bytes = node.attrs["align"]
+def diagonals_of(node: Node) -> Callable[..., Any]:
+    """A band of diagonals of matrices."""
+    align: bytes = node.attrs.get("align", b"LEFT_LEFT")
     dtype = node.attrs["T"].numpy
 
     def call(x: Array, k: Array, padding: Array) -> Any:
@@ -177,9 +246,9 @@ def _diag_part(node: Node) -> Callable[..., Any]:
     return _static_errors(call)
 
 
-@kernel("MatrixSetDiagV3")
-def _set_diag(node: Node) -> Callable[..., Any]:
-    align: bytes = node.attrs["align"]
+def with_diagonals(node: Node) -> Callable[..., Any]:
+    """Matrices with other diagonals."""
+    align: bytes = node.attrs.get("align", b"LEFT_LEFT")
 
     def call(x: Array, diagonal: Array, k: Array) -> Any:
         _matrix(x)
@@ -201,3 +270,8 @@ def _set_diag(node: Node) -> Callable[..., Any]:
         return out
 
     return _static_errors(call)
+
+
+kernel("MatrixDiagV3")(stacked_diagonals)
+kernel("MatrixDiagPartV3")(diagonals_of)
+kernel("MatrixSetDiagV3")(with_diagonals)

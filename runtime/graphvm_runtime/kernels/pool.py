@@ -22,7 +22,7 @@ from graphvm_runtime.kernels.windows import (
     laid_out,
 )
 from graphvm_runtime.ops.pool import pool_windows
-from graphvm_runtime.ops.registry import Attrs
+from graphvm_runtime.ops.signature import Attrs
 from graphvm_runtime.ops.windows import Windows, shape_last
 
 

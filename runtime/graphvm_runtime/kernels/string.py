@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -10,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from graphvm_runtime.dtypes import Array, DType, bool_, string, variant
-from graphvm_runtime.errors import InvalidArgumentError
+from graphvm_runtime.errors import InvalidArgumentError, clipped
 from graphvm_runtime.ir.graph import Node
+from graphvm_runtime.kernels.numerals import number
+from graphvm_runtime.kernels.object_arrays import mapped, vector
 from graphvm_runtime.kernels.precision import as_strings
-from graphvm_runtime.kernels.registry import kernel
+from graphvm_runtime.kernels.registry import kernel, plain
 from graphvm_runtime.kernels.shown import formatted
 
 
@@ -115,5 +119,217 @@ def _format(node: Node) -> Callable[..., Any]:
         for value, part in zip(inputs, parts[1:], strict=True):
             out += [formatted(value, ends).encode(), part]
         return as_strings(b"".join(out))
+
+    return call
+
+
+# ------------------------------------------------------------------------------------ one by one
+
+_SPACE = b" \t\n\v\f\r"
+
+
+def _characters(text: bytes) -> list[bytes]:
+    """The characters of UTF-8: each byte that continues none begins one."""
+    starts = [i for i, byte in enumerate(text) if byte & 0xC0 != 0x80]
+    return [text[a:b] for a, b in itertools.pairwise([*starts, len(text)])]
+
+
+@kernel("StringLength")
+def _length(node: Node) -> Callable[..., Any]:
+    if node.attrs["unit"] == b"BYTE":
+        return lambda x: mapped(len, x, np.int32)
+    return lambda x: mapped(lambda text: len(_characters(text)), x, np.int32)
+
+
+@kernel("StringLower", "StringUpper")
+def _in_case(node: Node) -> Callable[..., Any]:
+    encoding: bytes = node.attrs["encoding"]
+    upper = node.op.name == "StringUpper"
+    if encoding not in (b"", b"utf-8"):
+        raise InvalidArgumentError(f"encoding must be '' or 'utf-8', got {encoding.decode()!r}")
+    if not encoding:
+        change = bytes.upper if upper else bytes.lower  # of ASCII alone
+        return lambda x: mapped(change, x)
+    method = str.upper if upper else str.lower
+    return lambda x: mapped(lambda text: method(text.decode(errors="replace")).encode(), x)
+
+
+plain("StringStrip", lambda x: mapped(lambda text: text.strip(_SPACE), x))
+
+
+@kernel("StringToNumber")
+def _to_number(node: Node) -> Callable[..., Any]:
+    dtype: DType = node.attrs["out_type"]
+
+    def read(text: bytes) -> Any:
+        value = number(text, dtype)
+        if value is None:
+            raise InvalidArgumentError(f"{clipped(text)} is no number of {dtype.name}")
+        return value
+
+    return lambda x: mapped(read, x, dtype.numpy)
+
+
+@kernel("Substr")
+def _substr(node: Node) -> Callable[..., Any]:
+    parts = bytes if node.attrs["unit"] == b"BYTE" else _characters
+
+    def call(texts: Any, starts: Any, lengths: Any) -> Any:
+        inputs = np.broadcast_arrays(as_strings(texts), starts, lengths)
+        out = np.empty(inputs[0].shape, object)
+        for at in np.ndindex(out.shape):
+            whole, start, length = (x[at] for x in inputs)
+            have = parts(whole)
+            if not -len(have) <= start <= len(have):
+                raise InvalidArgumentError(
+                    f"pos must lie within the string, of {len(have)}, got {start}"
+                )
+            start = int(start) + (len(have) if start < 0 else 0)
+            if length < 0:  # to the end of bytes, nothing of characters: as in TensorFlow
+                length = len(have) if parts is bytes else 0
+            out[at] = _joined(have[start : start + int(length)])
+        return out
+
+    return call
+
+
+def _joined(parts: bytes | list[bytes]) -> bytes:
+    return parts if isinstance(parts, bytes) else b"".join(parts)
+
+
+# -------------------------------------------------------------------------- joining and splitting
+
+
+@kernel("ReduceJoin")
+def _reduce_join(node: Node) -> Callable[..., Any]:
+    separator, keep = node.attrs["separator"], node.attrs["keep_dims"]
+
+    def call(inputs: Any, axes: Any) -> Any:
+        x = as_strings(inputs)
+        joined = [int(a) % max(x.ndim, 1) for a in np.ravel(axes)]
+        if len(set(joined)) != len(joined):
+            raise InvalidArgumentError(f"axes must be different, got {np.ravel(axes).tolist()}")
+        if not joined:
+            return x.copy()
+        left = [a for a in range(x.ndim) if a not in joined]
+        size = math.prod(x.shape[a] for a in left)
+        # the axis that is listed first runs fastest
+        rows = x.transpose(left + joined[::-1]).reshape(size, -1 if x.size else 0)
+        shape = [1 if a in joined else d for a, d in enumerate(x.shape) if keep or a in left]
+        return vector([separator.join(row) for row in rows.tolist()]).reshape(shape)
+
+    return call
+
+
+@kernel("UnsortedSegmentJoin")
+def _segment_join(node: Node) -> Callable[..., Any]:
+    separator: bytes = node.attrs["separator"]
+
+    def call(inputs: Any, ids: Any, count: Any) -> Any:
+        x, ids, count = as_strings(inputs), np.asarray(ids), int(count)
+        if not ids.ndim:
+            raise InvalidArgumentError("segment_ids must have rank 1 or more, got a scalar")
+        rest = x.shape[ids.ndim :]
+        rows = x.reshape(ids.size, math.prod(rest))
+        parts: list[list[list[bytes]]] = [[[] for _ in range(rows.shape[1])] for _ in range(count)]
+        for segment, row in zip(ids.reshape(-1).tolist(), rows.tolist(), strict=True):
+            if not 0 <= segment < count:
+                raise InvalidArgumentError(f"segment_ids must be in [0, {count}), got {segment}")
+            for place, text in zip(parts[segment], row, strict=True):
+                place.append(text)
+        flat = [separator.join(place) for row in parts for place in row]
+        return vector(flat).reshape(count, *rest)
+
+    return call
+
+
+def ragged_as_sparse(rows: list[list[bytes]]) -> tuple[Array, Array, Array]:
+    """Rows of strings as the indices, values and shape of a sparse matrix."""
+    places = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
+    shape = [len(rows), max(map(len, rows), default=0)]
+    return (
+        np.array(places, np.int64).reshape(-1, 2),
+        vector([text for row in rows for text in row]),
+        np.array(shape, np.int64),
+    )
+
+
+@kernel("StringSplit")
+def _split(node: Node) -> Callable[..., Any]:
+    skip: bool = node.attrs["skip_empty"]
+
+    def call(texts: Any, delimiters: Any) -> Any:
+        marks = as_strings(delimiters).item()
+        between = re.compile(b"[" + re.escape(marks) + b"]") if marks else None
+
+        def split(text: bytes) -> list[bytes]:
+            if between is None or not text:
+                return [text[i : i + 1] for i in range(len(text))]
+            parts = between.split(text)
+            return [p for p in parts if p] if skip else parts
+
+        return ragged_as_sparse([split(text) for text in texts])
+
+    return call
+
+
+@kernel("StringSplitV2")
+def _split_at_most(node: Node) -> Callable[..., Any]:
+    most: int = node.attrs["maxsplit"]
+
+    def split(text: bytes, separator: bytes) -> list[bytes]:
+        if most == 0:
+            return [text]
+        if separator:
+            return text.split(separator, most)
+        parts = text.split()
+        if most < 0 or len(parts) < most:
+            return parts
+        out = text.split(None, most)  # TensorFlow gives what follows even where it is empty
+        return out if len(out) > most else [*out, b""]
+
+    def call(texts: Any, separator: Any) -> Any:
+        mark = as_strings(separator).item()
+        return ragged_as_sparse([split(text, mark) for text in texts])
+
+    return call
+
+
+@kernel("StringNGrams")
+def _ngrams(node: Node) -> Callable[..., Any]:
+    names = ("separator", "left_pad", "right_pad", "ngram_widths", "pad_width")
+    separator, left, right, widths, most = (node.attrs[n] for n in names)
+    short: bool = node.attrs["preserve_short_sequences"]
+    if any(w <= 0 for w in widths):
+        raise InvalidArgumentError(f"ngram_widths must be 1 or more, got {list(widths)}")
+
+    def windows(row: list[bytes], width: int) -> list[bytes]:
+        pad = max(0, min(width - 1, width - 1 if most < 0 else most))
+        padded = [left] * pad + row + [right] * pad
+        starts = range(len(padded) - width + 1)
+        return [separator.join(padded[i : i + width]) for i in starts]
+
+    def of_row(row: list[bytes]) -> list[bytes]:
+        found = [gram for width in widths for gram in windows(row, width)]
+        if found or not short or not row:
+            return found
+        if most < 0:
+            raise InvalidArgumentError(
+                f"pad_width must be 0 or more to keep short sequences, got {most}"
+            )
+        return windows(row, len(row) + 2 * most)
+
+    def call(data: Any, splits: Any) -> Any:
+        splits = np.asarray(splits)
+        if not len(splits):
+            return vector([b""] * len(data)), splits
+        ends = splits.tolist()
+        if ends[0] != 0 or ends[-1] != len(data) or (np.diff(splits) < 0).any():
+            raise InvalidArgumentError(
+                f"data_splits must rise from 0 to {len(data)}, the size of data, got {ends}"
+            )
+        rows = [of_row(data[a:b].tolist()) for a, b in itertools.pairwise(ends)]
+        counts = np.cumsum([0, *map(len, rows)]).astype(splits.dtype)
+        return vector([gram for row in rows for gram in row]), counts
 
     return call

@@ -6,17 +6,9 @@ import math
 from collections.abc import Sequence
 
 from graphvm_runtime.dtypes import (
-    COMPLEX,
-    FLOATS,
     INDICES,
-    INTEGERS,
-    NUMBERS,
-    QUANTIZED,
-    bool_,
-    int16,
     int32,
-    string,
-)  # fmt: skip
+)
 from graphvm_runtime.ops.registry import (
     ShapeContext,
     Trait,
@@ -24,13 +16,7 @@ from graphvm_runtime.ops.registry import (
     ValueFn,
     as_value,
     define,
-    integer,
-    list_of,
-    shape_attr,
-    tensor_attr,
-    type_list,
-    types,
-)  # fmt: skip
+)
 from graphvm_runtime.ops.shape_functions import (
     agreed,
     dims_of,
@@ -47,7 +33,9 @@ from graphvm_runtime.ops.shape_functions import (
     unknown_of_rank,
     with_one_value,
     with_rank,
-)  # fmt: skip
+    with_rank_at_least,
+)
+from graphvm_runtime.ops.signature import types
 from graphvm_runtime.ops.slicing import Entry, entries, sliced
 from graphvm_runtime.shapes import (
     Dim,
@@ -56,11 +44,9 @@ from graphvm_runtime.shapes import (
     is_compatible,
     shape_text,
     size_of,
-)  # fmt: skip
+)
 
-T = types()
 INDEX = types(*INDICES, default=int32)
-ANY_INDEX = types(int16, *INDICES)
 
 
 # ------------------------------------------------------------------------------------- sources
@@ -73,34 +59,27 @@ def _const_shape(ctx: ShapeContext) -> Sequence[Shape]:
 def _placeholder_with_default(ctx: ShapeContext) -> Sequence[Shape]:
     shape = ctx.attrs["shape"]
     if not is_compatible(ctx.shapes[0], shape):
-        raise refused(
-            f"the default has shape {shape_text(ctx.shapes[0])}, not {shape_text(shape)}", 1
-        )
+        raise refused(f"the default has shape {shape_text(ctx.shapes[0])}, not {shape_text(shape)}")
     return (shape,)
 
 
-define("Const", "-> output: dtype", {"value": tensor_attr(), "dtype": T},
-       shape=_const_shape, value=lambda ctx: as_value(ctx.attrs["value"]),
-       traits=Trait.REMATERIALISABLE | Trait.PLACELESS)  # fmt: skip
-define("Placeholder", "-> output: dtype", {"dtype": T, "shape": shape_attr(None)},
-       shape=from_attr("shape"), traits=Trait.OUTSIDE)  # fmt: skip
-define("PlaceholderWithDefault", "input: dtype -> output: dtype",
-       {"dtype": T, "shape": shape_attr()}, shape=_placeholder_with_default,
-       traits=Trait.OUTSIDE,
-       constraints=["C1: the default's shape fits the attribute"])  # fmt: skip
+define(
+    "Const",
+    shape=_const_shape,
+    value=lambda ctx: as_value(ctx.attrs["value"]),
+    traits=Trait.REMATERIALISABLE | Trait.PLACELESS,
+)
+define("Placeholder", "PlaceholderV2", shape=from_attr("shape"), traits=Trait.OUTSIDE)
+define("PlaceholderWithDefault", shape=_placeholder_with_default, traits=Trait.OUTSIDE)
 
 
 def _same_handle(ctx: ShapeContext, index: int) -> TensorType | None:
     return ctx.handle(index)
 
 
-define("Identity", "input: T -> output: T", {"T": T}, shape=unchanged, value=passed,
-       handle=_same_handle, forwards=True)  # fmt: skip
-define("IdentityN", "input: *T -> output: *T", {"T": type_list(minimum=1)},
-       shape=lambda ctx: ctx.shapes, value=passed, handle=_same_handle,
-       forwards=True)  # fmt: skip
-define("StopGradient", "input: T -> output: T", {"T": T}, shape=unchanged, value=passed,
-       forwards=True)  # fmt: skip
+define("Identity", shape=unchanged, value=passed, handle=_same_handle, forwards=True)
+define("IdentityN", shape=lambda ctx: ctx.shapes, value=passed, handle=_same_handle, forwards=True)
+define("StopGradient", "PreventGradient", shape=unchanged, value=passed, forwards=True)
 
 
 # ----------------------------------------------------------------------------- asking for shapes
@@ -115,18 +94,25 @@ def _size_value(ctx: ShapeContext) -> Value | None:
     return None if shape is None else product(shape)
 
 
-define("Shape", "input: T -> output: out_type", {"T": T, "out_type": INDEX},
-       shape=lambda ctx: (_vector_of_rank(ctx.shapes[0]),),
-       value=lambda ctx: ctx.shapes[0], traits=Trait.TYPE_ONLY)  # fmt: skip
-define("ShapeN", "input: N*T -> output: N*out_type",
-       {"N": integer(minimum=1), "T": T, "out_type": INDEX},
-       shape=lambda ctx: [_vector_of_rank(s) for s in ctx.shapes],
-       value=lambda ctx: ctx.shapes[0], traits=Trait.TYPE_ONLY)  # fmt: skip
-define("Size", "input: T -> output: out_type", {"T": T, "out_type": INDEX},
-       shape=scalar, value=_size_value, traits=Trait.TYPE_ONLY)  # fmt: skip
-define("Rank", "input: T -> output: int32", {"T": T}, shape=scalar,
-       value=lambda ctx: None if ctx.shapes[0] is None else len(ctx.shapes[0]),
-       traits=Trait.TYPE_ONLY)  # fmt: skip
+define(
+    "Shape",
+    shape=lambda ctx: (_vector_of_rank(ctx.shapes[0]),),
+    value=lambda ctx: ctx.shapes[0],
+    traits=Trait.TYPE_ONLY,
+)
+define(
+    "ShapeN",
+    shape=lambda ctx: [_vector_of_rank(s) for s in ctx.shapes],
+    value=lambda ctx: ctx.shapes[0],
+    traits=Trait.TYPE_ONLY,
+)
+define("Size", shape=scalar, value=_size_value, traits=Trait.TYPE_ONLY)
+define(
+    "Rank",
+    shape=scalar,
+    value=lambda ctx: None if ctx.shapes[0] is None else len(ctx.shapes[0]),
+    traits=Trait.TYPE_ONLY,
+)
 
 
 # ------------------------------------------------------------------------------------ reshaping
@@ -135,14 +121,14 @@ define("Rank", "input: T -> output: int32", {"T": T}, shape=scalar,
 def _reshape(ctx: ShapeContext) -> Sequence[Shape]:
     given = ctx.shapes[0]
     if ctx.shapes[1] is not None and len(ctx.shapes[1]) != 1:
-        raise refused(f"the new shape is a vector, got {shape_text(ctx.shapes[1])}", 1)
+        raise refused(f"the new shape is a vector, got {shape_text(ctx.shapes[1])}")
     dims = ctx.vector(1)
     if dims is None:
         return (None,)
     if dims.count(-1) > 1:
-        raise refused(f"only one dimension may be -1 in {shape_text(dims)}", 2)
+        raise refused(f"only one dimension may be -1 in {shape_text(dims)}")
     if any(d is not None and d < -1 for d in dims):
-        raise refused(f"a dimension is negative in {shape_text(dims)}", 2)
+        raise refused(f"a dimension is negative in {shape_text(dims)}")
     open_ = [i for i, d in enumerate(dims) if d is None or d == -1]
     size = size_of(given)
     if len(open_) > 1:
@@ -151,9 +137,8 @@ def _reshape(ctx: ShapeContext) -> Sequence[Shape]:
     if not open_:
         if size is not None and size != product(fixed):
             raise refused(
-                f"{shape_text(given)} has {size} elements, {shape_text(dims)} has "
-                f"{product(fixed)}", 3,
-            )  # fmt: skip
+                f"{shape_text(given)} has {size} elements, {shape_text(dims)} has {product(fixed)}",
+            )
         return (dims,)
     found: Dim = None
     if given is not None and size is not None and (dims[open_[0]] == -1 or product(fixed)):
@@ -161,8 +146,8 @@ def _reshape(ctx: ShapeContext) -> Sequence[Shape]:
         if found is None:
             raise refused(
                 f"the {size} elements of {shape_text(given)} cannot be laid out as "
-                f"{shape_text(dims)}", 3,
-            )  # fmt: skip
+                f"{shape_text(dims)}",
+            )
     return (tuple(found if i == open_[0] else d for i, d in enumerate(dims)),)
 
 
@@ -203,13 +188,13 @@ def _like_value(fill: int) -> ValueFn:
 
 def _expand_dims(ctx: ShapeContext) -> Sequence[Shape]:
     shape = ctx.shapes[0]
-    with_one_value(ctx, 1, 1)
+    with_one_value(ctx, 1)
     axis = ctx.scalar(1)
     if shape is None:
         return (None,)
     if axis is None:
         return ((None,) * (len(shape) + 1),)
-    at = normalized(axis, len(shape) + 1, 1)
+    at = normalized(axis, len(shape) + 1)
     return ((*shape[:at], 1, *shape[at:]),)
 
 
@@ -220,70 +205,66 @@ def _squeeze(ctx: ShapeContext) -> Sequence[Shape]:
         return (None,)
     if not axes:
         return (None if None in shape else tuple(d for d in shape if d != 1),)
-    dropped = {normalized(axis, len(shape), 1) for axis in axes}
+    dropped = {normalized(axis, len(shape)) for axis in axes}
     for axis in dropped:
         if shape[axis] not in (1, None):
-            raise refused(f"axis {axis} of {shape_text(shape)} has length {shape[axis]}, not 1", 2)
+            raise refused(f"axis {axis} of {shape_text(shape)} has length {shape[axis]}, not 1")
     return (tuple(d for i, d in enumerate(shape) if i not in dropped),)
 
 
 def _transpose(ctx: ShapeContext) -> Sequence[Shape]:
     shape, perm = ctx.shapes[0], ctx.integers(1)
-    axes = with_rank(ctx, 1, 1, 1)
+    axes = with_rank(ctx, 1, 1)
     rank = len(shape) if shape is not None else axes[0]
     if shape is not None and axes[0] not in (None, len(shape)):
-        raise refused(f"the permutation has {axes[0]} entries for the rank {len(shape)}", 1)
+        raise refused(f"the permutation has {axes[0]} entries for the rank {len(shape)}")
     if rank is None:
         return (None,)
     if perm is None:
-        return (unknown_of_rank(rank, 1),)
-    axes_seen = [normalized(axis, rank, 1) for axis in perm]
+        return (unknown_of_rank(rank),)
+    axes_seen = [normalized(axis, rank) for axis in perm]
     if len(set(axes_seen)) != rank:
-        raise refused(f"{list(perm)} is no permutation of {rank} axes", 1)
+        raise refused(f"{list(perm)} is no permutation of {rank} axes")
     return (tuple(None if shape is None else shape[a] for a in axes_seen),)
 
 
-define("Reshape", "tensor: T, shape: Tshape -> output: T", {"T": T, "Tshape": INDEX},
-       shape=_reshape, value=forwarded_value, traits=Trait.SAME_TYPE_IDENTITY,
-       constraints=["C1: shape is a vector", "C2: no dimension below -1, one -1 at most",
-                    "C3: the number of elements stays"])  # fmt: skip
-define("Fill", "dims: index_type, value: T -> output: T", {"T": T, "index_type": INDEX},
-       shape=ranked(from_value(0), value=0), value=_fill_value,
-       constraints=["C1: dims is a vector without negative numbers, value a scalar"])  # fmt: skip
-define("ZerosLike", "x: T -> y: T", {"T": T}, shape=unchanged,
-       value=_like_value(0))  # fmt: skip
-define("OnesLike", "x: T -> y: T", {"T": types(*FLOATS, *INTEGERS, *COMPLEX, bool_)},
-       shape=unchanged, value=_like_value(1))  # fmt: skip
-define("ExpandDims", "input: T, dim: Tdim -> output: T", {"T": T, "Tdim": INDEX},
-       shape=_expand_dims, value=forwarded_value, traits=Trait.SAME_TYPE_IDENTITY,
-       constraints=["C1: dim is in [-rank - 1, rank]"])  # fmt: skip
-define("Squeeze", "input: T -> output: T", {"T": T, "squeeze_dims": list_of("int", ())},
-       shape=_squeeze, value=forwarded_value, traits=Trait.SAME_TYPE_IDENTITY,
-       constraints=["C1: each axis is within the rank",
-                    "C2: a dropped axis has length 1"])  # fmt: skip
-define("Transpose", "x: T, perm: Tperm -> y: T", {"T": T, "Tperm": INDEX}, shape=_transpose,
-       constraints=["C1: perm is a permutation of the axes"])  # fmt: skip
+define("Reshape", shape=_reshape, value=forwarded_value, traits=Trait.SAME_TYPE_IDENTITY)
+define("Fill", shape=ranked(from_value(0), value=0), value=_fill_value)
+define("ZerosLike", shape=unchanged, value=_like_value(0))
+define("OnesLike", shape=unchanged, value=_like_value(1))
+define("ExpandDims", shape=_expand_dims, value=forwarded_value, traits=Trait.SAME_TYPE_IDENTITY)
+define("Squeeze", shape=_squeeze, value=forwarded_value, traits=Trait.SAME_TYPE_IDENTITY)
+define("Transpose", shape=_transpose)
 
 
 # ---------------------------------------------------------------------------- joining and cutting
 
 
 def _concat(ctx: ShapeContext) -> Sequence[Shape]:
-    with_one_value(ctx, len(ctx.shapes) - 1, 1)
-    parts, axis = ctx.shapes[:-1], ctx.scalar(len(ctx.shapes) - 1)
+    with_one_value(ctx, len(ctx.shapes) - 1)
+    return _joined(ctx.shapes[:-1], ctx.scalar(len(ctx.shapes) - 1))
+
+
+def _concat_first(ctx: ShapeContext) -> Sequence[Shape]:
+    """The older form, whose axis comes first."""
+    with_rank(ctx, 0, 0)
+    return _joined(ctx.shapes[1:], ctx.scalar(0))
+
+
+def _joined(parts: Sequence[Shape], axis: int | None) -> Sequence[Shape]:
     ranks = {len(s) for s in parts if s is not None}
     if len(ranks) > 1:
-        raise refused(f"ranks differ: {', '.join(map(shape_text, parts))}", 2)
+        raise refused(f"ranks differ: {', '.join(map(shape_text, parts))}")
     if not ranks:
         return (None,)
     rank = ranks.pop()
     if rank == 0:
-        raise refused("scalars cannot be joined", 1, "use stack")
+        raise refused("scalars cannot be joined", "use stack")
     if axis is None:
         return ((None,) * rank,)
-    at = normalized(axis, rank, 1)
+    at = normalized(axis, rank)
     known = [s if s is not None else (None,) * rank for s in parts]
-    rest = agreed([(*s[:at], *s[at + 1 :]) for s in known], 2) or ()
+    rest = agreed([(*s[:at], *s[at + 1 :]) for s in known]) or ()
     along = [s[at] for s in known]
     total = None if None in along else sum(d for d in along if d is not None)
     return ((*rest[:at], total, *rest[at:]),)
@@ -302,10 +283,10 @@ def _concat_value(ctx: ShapeContext) -> Value | None:
 
 
 def _pack(ctx: ShapeContext) -> Sequence[Shape]:
-    shape = agreed(ctx.shapes, 1)
+    shape = agreed(ctx.shapes)
     if shape is None:
         return (None,)
-    at = normalized(ctx.attrs["axis"], len(shape) + 1, 2)
+    at = normalized(ctx.attrs["axis"], len(shape) + 1)
     return ((*shape[:at], len(ctx.shapes), *shape[at:]),)
 
 
@@ -323,28 +304,29 @@ def _unpack(ctx: ShapeContext) -> Sequence[Shape]:
     shape, num = ctx.shapes[0], int(ctx.attrs["num"])
     if shape is None:
         return (None,) * num
-    at = normalized(ctx.attrs["axis"], len(shape), 1)
+    at = normalized(ctx.attrs["axis"], len(shape))
     if shape[at] not in (None, num):
-        raise refused(f"axis {at} of {shape_text(shape)} does not have length num = {num}", 2)
+        raise refused(f"axis {at} of {shape_text(shape)} does not have length num = {num}")
     return ((*shape[:at], *shape[at + 1 :]),) * num
 
 
-def _strided_slice(ctx: ShapeContext) -> Sequence[Shape]:
+def strided_slice(ctx: ShapeContext) -> Sequence[Shape]:
+    """The shape of a slice of the first input by the next three."""
     count: Dim = None
     for i in (1, 2, 3):
-        (length,) = with_rank(ctx, i, 1, 1)
+        (length,) = with_rank(ctx, i, 1)
         count = length if length is not None else count
     shape = ctx.shapes[0]
     if count is None:
         return (None,)
-    open_ = unknown_of_rank(count, 1)
+    open_ = unknown_of_rank(count)
     if shape is None:
         entries(ctx.attrs, count)
         return (None,)
     vectors = (ctx.vector(i) for i in (1, 2, 3))
     begin, end, strides = (open_ if v is None else v for v in vectors)
     if not len(begin) == len(end) == len(strides):
-        raise refused("begin, end and strides must not differ in length", 1)
+        raise refused("begin, end and strides must not differ in length")
     return (sliced(ctx.attrs, shape, begin, end, strides),)
 
 
@@ -371,27 +353,27 @@ def _slice(ctx: ShapeContext) -> Sequence[Shape]:
     shape = ctx.shapes[0]
     begin, size = ctx.vector(1), ctx.vector(2)
     for i in (1, 2):
-        with_rank(ctx, i, 1, 1)
+        with_rank(ctx, i, 1)
     known = [len(x) for x in (shape, begin, size) if x is not None]
     if not known:
         return (None,)
     rank = known[0]
     if any(k != rank for k in known):
-        raise refused("begin and size have one entry for each axis", 1)
+        raise refused("begin and size have one entry for each axis")
     out: list[Dim] = []
     for i in range(rank):
         dim = shape[i] if shape is not None else None
         first = begin[i] if begin is not None else None
         length = size[i] if size is not None else None
         if first is not None and (first < 0 or (dim is not None and first > dim)):
-            raise refused(f"begin[{i}] = {first} is outside axis {i} of size {dim}", 2)
+            raise refused(f"begin[{i}] = {first} is outside axis {i} of size {dim}")
         if length == -1:
             out.append(dim - first if dim is not None and first is not None else None)
             continue
         if length is not None and (
             length < -1 or (dim is not None and first is not None and first + length > dim)
         ):
-            raise refused(f"size[{i}] = {length} from {first} exceeds axis {i} of size {dim}", 2)
+            raise refused(f"size[{i}] = {length} from {first} exceeds axis {i} of size {dim}")
         out.append(length)
     return (tuple(out),)
 
@@ -405,17 +387,17 @@ def _slice_value(ctx: ShapeContext) -> Value | None:
 
 def _pad(ctx: ShapeContext) -> Sequence[Shape]:
     shape = ctx.shapes[0]
-    rows, columns = with_rank(ctx, 1, 2, 1)
+    rows, columns = with_rank(ctx, 1, 2)
     if columns not in (None, 2) or (shape is not None and rows not in (None, len(shape))):
-        raise refused(f"paddings are [rank, 2], got {shape_text(ctx.shapes[1])}", 1)
+        raise refused(f"paddings are [rank, 2], got {shape_text(ctx.shapes[1])}")
     rank = len(shape) if shape is not None else rows
     if rank is None:
         return (None,)
     paddings = ctx.constant(1)
     if shape is None or paddings is None:
-        return (unknown_of_rank(rank, 1),)
+        return (unknown_of_rank(rank),)
     if (paddings < 0).any():
-        raise refused(f"paddings are not negative, got {paddings.tolist()}", 1)
+        raise refused(f"paddings are not negative, got {paddings.tolist()}")
     wider = paddings.sum(1).tolist()
     return (tuple(None if d is None else d + w for d, w in zip(shape, wider, strict=True)),)
 
@@ -424,7 +406,7 @@ def _gather(ctx: ShapeContext) -> Sequence[Shape]:
     params, indices = ctx.shapes[:2]
     batch = ctx.attrs["batch_dims"]
     if indices is not None and not -len(indices) <= batch <= len(indices):
-        raise refused(f"batch_dims {batch} is outside the rank of the indices", 2)
+        raise refused(f"batch_dims {batch} is outside the rank of the indices")
     axis = ctx.scalar(2)
     if params is None or indices is None:
         return (None,)
@@ -432,11 +414,11 @@ def _gather(ctx: ShapeContext) -> Sequence[Shape]:
     if axis is None:
         return ((None,) * (len(params) - 1 + len(indices) - batch),)
     if not params:
-        raise refused("params has rank 1 or more, got a scalar", 1)
-    at = normalized(axis, len(params), 1)
+        raise refused("params has rank 1 or more, got a scalar")
+    at = normalized(axis, len(params))
     if batch > at:
-        raise refused(f"batch_dims {batch} is greater than axis {at}", 2)
-    agreed([params[:batch], indices[:batch]], 2)
+        raise refused(f"batch_dims {batch} is greater than axis {at}")
+    agreed([params[:batch], indices[:batch]])
     return ((*params[:at], *indices[batch:], *params[at + 1 :]),)
 
 
@@ -450,103 +432,85 @@ def _gather_value(ctx: ShapeContext) -> Value | None:
 
 
 def _tile(ctx: ShapeContext) -> Sequence[Shape]:
-    shape, times = ctx.shapes[0], dims_of(ctx, 1, 1)
+    shape, times = ctx.shapes[0], dims_of(ctx, 1)
     if shape is None:
         return (None if times is None else (None,) * len(times),)
     if times is None:
         return ((None,) * len(shape),)
     if len(times) != len(shape):
-        raise refused(f"{len(times)} multiples for the rank {len(shape)}", 1)
+        raise refused(f"{len(times)} multiples for the rank {len(shape)}")
     return (tuple(product((d, m)) for d, m in zip(shape, times, strict=True)),)
 
 
 def _broadcast_to(ctx: ShapeContext) -> Sequence[Shape]:
-    shape, to = ctx.shapes[0], dims_of(ctx, 1, 1)
+    shape, to = ctx.shapes[0], dims_of(ctx, 1)
     if shape is None or to is None:
         return (to,)
     if len(shape) > len(to):
-        raise refused(f"{shape_text(shape)} has more axes than {shape_text(to)}", 1)
+        raise refused(f"{shape_text(shape)} has more axes than {shape_text(to)}")
     for have, want in zip(reversed(shape), reversed(to), strict=False):
         if have not in (None, 1) and want not in (None, have):
-            raise refused(f"{shape_text(shape)} does not broadcast to {shape_text(to)}", 1)
+            raise refused(f"{shape_text(shape)} does not broadcast to {shape_text(to)}")
     lead = len(to) - len(shape)
     grown = (h if w is None and h != 1 else w for h, w in zip(shape, to[lead:], strict=True))
     return ((*to[:lead], *grown),)
 
 
 def _concat_offset(ctx: ShapeContext) -> Sequence[Shape]:
-    return (agreed(ctx.shapes[1:], 1),) * (len(ctx.shapes) - 1)
+    return (agreed(ctx.shapes[1:]),) * (len(ctx.shapes) - 1)
 
 
 def _strided_slice_grad(ctx: ShapeContext) -> Sequence[Shape]:
-    dims = dims_of(ctx, 0, 1)
+    dims = dims_of(ctx, 0)
     vectors = [ctx.integers(i) for i in (1, 2, 3)]
-    lengths = [with_rank(ctx, i, 1, 1)[0] for i in (1, 2, 3)]
+    lengths = [with_rank(ctx, i, 1)[0] for i in (1, 2, 3)]
     if len(set(lengths) - {None}) > 1:
-        raise refused("begin, end and strides must not differ in length", 1)
+        raise refused("begin, end and strides must not differ in length")
     begin, end, strides = vectors
     if dims is not None and begin is not None and end is not None and strides is not None:
         sliced(ctx.attrs, dims, begin, end, strides)
     return (dims,)
 
 
+def _broadcast_args(ctx: ShapeContext) -> Sequence[Shape]:
+    lengths = [with_rank(ctx, i, 1)[0] for i in (0, 1)]
+    return ((None if None in lengths else max(d for d in lengths if d is not None),),)
+
+
+def _gather_rows(ctx: ShapeContext) -> Sequence[Shape]:
+    params, indices = with_rank_at_least(ctx, 0, 1), ctx.shapes[1]
+    return (None if params is None or indices is None else (*indices, *params[1:]),)
+
+
+def _reverse_flags(ctx: ShapeContext) -> Sequence[Shape]:
+    (count,) = with_rank(ctx, 1, 1)
+    if count is not None and count > 8:
+        raise refused(f"dims must have at most 8 elements, got {count}")
+    return (ctx.shapes[0] if count is None else agreed([ctx.shapes[0], (None,) * count]),)
+
+
 def _vector(ctx: ShapeContext) -> Sequence[Shape]:
-    return (with_rank(ctx, 0, 1, 1),)
+    return (with_rank(ctx, 0, 1),)
 
 
-_MASKS = {name: integer(0) for name in (
-    "begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"
-)}  # fmt: skip
-_SLICE_RULES = [
-    "C1: begin, end and strides are vectors of one length, with an entry an axis at most",
-    "C2: one ellipsis at most", "C3: no stride is zero, none negative where an axis is dropped",
-    "C4: the index of a dropped axis is inside it",
-]  # fmt: skip
-
-define("ConcatV2", "values: N*T, axis: Tidx -> output: T",
-       {"N": integer(minimum=2), "T": T, "Tidx": INDEX}, shape=_concat, value=_concat_value,
-       constraints=["C1: axis is within the rank",
-                    "C2: the other axes have the same lengths"])  # fmt: skip
-define("ConcatOffset", "concat_dim: int32, shape: N*shape_type -> offset: N*shape_type",
-       {"N": integer(minimum=2), "shape_type": INDEX}, shape=ranked(_concat_offset, concat_dim=0),
-       constraints=["C1: concat_dim is a scalar, and all shapes have the same rank"])  # fmt: skip
-define("Pack", "values: N*T -> output: T",
-       {"N": integer(minimum=1), "T": T, "axis": integer(0)}, shape=_pack, value=_pack_value,
-       constraints=["C1: all values have the same shape",
-                    "C2: axis is in [-rank - 1, rank]"])  # fmt: skip
-define("Unpack", "value: T -> output: num*T",
-       {"num": integer(minimum=0), "T": T, "axis": integer(0)}, shape=_unpack,
-       constraints=["C1: axis is within the rank", "C2: that axis has length num"])  # fmt: skip
-define("StridedSlice", "input: T, begin: Index, end: Index, strides: Index -> output: T",
-       {"T": T, "Index": ANY_INDEX, **_MASKS}, shape=_strided_slice, value=_strided_slice_value,
-       constraints=_SLICE_RULES)  # fmt: skip
-define("StridedSliceGrad",
-       "shape: Index, begin: Index, end: Index, strides: Index, dy: T -> output: T",
-       {"T": T, "Index": types(*INDICES), **_MASKS}, shape=_strided_slice_grad,
-       constraints=_SLICE_RULES)  # fmt: skip
-define("Slice", "input: T, begin: Index, size: Index -> output: T",
-       {"T": T, "Index": types(*INDICES)}, shape=_slice, value=_slice_value,
-       constraints=["C1: begin and size have an entry for each axis",
-                    "C2: the slice lies inside the input"])  # fmt: skip
-define("Pad", "input: T, paddings: Tpaddings -> output: T", {"T": T, "Tpaddings": INDEX},
-       shape=_pad, constraints=["C1: paddings are [rank, 2], none negative"],
-       traits=Trait.SAME_TYPE_IDENTITY)  # fmt: skip
-define("GatherV2", "params: Tparams, indices: Tindices, axis: Taxis -> output: Tparams",
-       {"batch_dims": integer(0), "Tparams": T, "Tindices": ANY_INDEX, "Taxis": types(*INDICES)},
-       shape=ranked(_gather, axis=0), value=_gather_value,
-       constraints=["C1: axis is a scalar within the rank of params",
-                    "C2: the first batch_dims axes agree, none beyond axis"])  # fmt: skip
-define("Tile", "input: T, multiples: Tmultiples -> output: T", {"T": T, "Tmultiples": INDEX},
-       shape=_tile, constraints=["C1: a multiple for each axis, none negative"],
-       traits=Trait.SAME_TYPE_IDENTITY)  # fmt: skip
-define("BroadcastTo", "input: T, shape: Tidx -> output: T", {"T": T, "Tidx": INDEX},
-       shape=_broadcast_to, constraints=["C1: the input broadcasts to the shape"],
-       traits=Trait.SAME_TYPE_IDENTITY)  # fmt: skip
-define("BroadcastGradientArgs", "s0: T, s1: T -> r0: T, r1: T", {"T": INDEX},
-       shape=ranked(lambda ctx: ((None,), (None,)), s0=1, s1=1),
-       constraints=["C1: s0 and s1 are vectors"])  # fmt: skip
-define("InvertPermutation", "x: T -> y: T", {"T": INDEX}, shape=_vector,
-       constraints=["C1: x is a vector"])  # fmt: skip
+define("ConcatV2", shape=_concat, value=_concat_value)
+define("Concat", shape=_concat_first)
+define("BroadcastArgs", shape=_broadcast_args)
+define("ConjugateTranspose", shape=_transpose)
+define("Gather", shape=_gather_rows)
+define("Reverse", shape=_reverse_flags)
+define("ConcatOffset", shape=ranked(_concat_offset, concat_dim=0))
+define("Pack", shape=_pack, value=_pack_value)
+define("Unpack", shape=_unpack)
+define("StridedSlice", shape=strided_slice, value=_strided_slice_value)
+define("StridedSliceGrad", shape=_strided_slice_grad)
+define("Slice", shape=_slice, value=_slice_value)
+define("Pad", shape=_pad, traits=Trait.SAME_TYPE_IDENTITY)
+define("GatherV2", shape=ranked(_gather, axis=0), value=_gather_value)
+define("Tile", shape=_tile, traits=Trait.SAME_TYPE_IDENTITY)
+define("BroadcastTo", shape=_broadcast_to, traits=Trait.SAME_TYPE_IDENTITY)
+define("BroadcastGradientArgs", shape=ranked(lambda ctx: ((None,), (None,)), s0=1, s1=1))
+define("InvertPermutation", shape=_vector)
 
 
 # ------------------------------------------------------------------------------------ turning round
@@ -554,12 +518,12 @@ define("InvertPermutation", "x: T -> y: T", {"T": INDEX}, shape=_vector,
 
 def _reverse(ctx: ShapeContext) -> Sequence[Shape]:
     shape = ctx.shapes[0]
-    with_rank(ctx, 1, 1, 1)
+    with_rank(ctx, 1, 1)
     axes = ctx.integers(1)
     if shape is not None and axes is not None:
-        seen = [normalized(axis, len(shape), 1) for axis in axes]
+        seen = [normalized(axis, len(shape)) for axis in axes]
         if len(set(seen)) != len(seen):
-            raise refused(f"an axis is named twice in {list(axes)}", 2)
+            raise refused(f"an axis is named twice in {list(axes)}")
     return (shape,)
 
 
@@ -570,11 +534,7 @@ def _reverse_value(ctx: ShapeContext) -> Value | None:
     return value[::-1] if axes else value
 
 
-define("ReverseV2", "tensor: T, axis: Tidx -> output: T",
-       {"Tidx": INDEX, "T": types(*NUMBERS, bool_, string)}, shape=_reverse,
-       value=_reverse_value,
-       constraints=["C1: axis is a vector of axes within the rank",
-                    "C2: no axis is named twice"])  # fmt: skip
+define("ReverseV2", shape=_reverse, value=_reverse_value)
 
 
 def _where(ctx: ShapeContext) -> Sequence[Shape]:
@@ -582,6 +542,4 @@ def _where(ctx: ShapeContext) -> Sequence[Shape]:
     return ((None, None if shape is None else len(shape)),)
 
 
-define("Where", "input: T -> index: int64",
-       {"T": types(*NUMBERS, *QUANTIZED, bool_, default=bool_)}, shape=_where,
-       doc="the indices of elements that are not zero, row by row")  # fmt: skip
+define("Where", shape=_where, doc="the indices of elements that are not zero, row by row")

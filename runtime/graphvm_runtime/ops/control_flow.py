@@ -8,20 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphvm_runtime.ops.registry import (
-    ShapeContext,
-    Trait,
-    Value,
-    boolean,
-    define,
-    integer,
-    text,
-    types,
-)  # fmt: skip
+from graphvm_runtime.ops.registry import ShapeContext, Trait, Value, define
 from graphvm_runtime.ops.shape_functions import nothing, passed, refused, unchanged
 from graphvm_runtime.shapes import Shape, TensorType, shape_text, widened
 
-T = types()
+# Ops that only the dataflow interpreter runs: a graph without them has a functional form.
 
 SWITCHES = frozenset({"Switch", "RefSwitch"})
 MERGES = frozenset({"Merge", "RefMerge"})
@@ -43,7 +34,7 @@ def _merged_handle(ctx: ShapeContext, index: int) -> TensorType | None:
 def _switch(ctx: ShapeContext) -> Sequence[Shape]:
     predicate = ctx.shapes[1]
     if predicate is not None and predicate != ():
-        raise refused(f"the predicate is a scalar, got {shape_text(predicate)}", 1)
+        raise refused(f"the predicate is a scalar, got {shape_text(predicate)}")
     return (ctx.shapes[0], ctx.shapes[0])
 
 
@@ -58,21 +49,13 @@ def _entered_value(ctx: ShapeContext) -> Value | None:
     return ctx.resolver.value(0) if ctx.attrs["is_constant"] else None
 
 
-define("NoOp", "->", shape=nothing, traits=Trait.PLACELESS)
-define("ControlTrigger", "->", shape=nothing)
-define("LoopCond", "input: bool -> output: bool", shape=unchanged, forwards=True)
-_FRAME = {"T": T, "frame_name": text(), "is_constant": boolean(False),
-          "parallel_iterations": integer(10)}  # fmt: skip
+define("NoOp", shape=nothing, traits=Trait.PLACELESS)
+define("ControlTrigger", shape=nothing)
+define("LoopCond", shape=unchanged, forwards=True)
 for _ref in ("", "ref "):
     _name = "Ref" if _ref else ""
-    define(f"{_name}Switch",
-           f"data: {_ref}T, pred: bool -> output_false: {_ref}T, output_true: {_ref}T", {"T": T},
-           shape=_switch, value=passed, handle=_same_handle,
-           constraints=["C1: the predicate is a scalar"])  # fmt: skip
-    define(f"{_name}Merge", f"inputs: {_ref}N*T -> output: {_ref}T, value_index: int32",
-           {"T": T, "N": integer(minimum=1)}, shape=_merge, handle=_merged_handle)  # fmt: skip
-    define(f"{_name}Enter", f"data: {_ref}T -> output: {_ref}T", _FRAME, shape=unchanged,
-           value=_entered_value, handle=_same_handle)  # fmt: skip
+    define(f"{_name}Switch", shape=_switch, value=passed, handle=_same_handle)
+    define(f"{_name}Merge", shape=_merge, handle=_merged_handle)
+    define(f"{_name}Enter", shape=unchanged, value=_entered_value, handle=_same_handle)
     for _op in ("Exit", "NextIteration"):
-        define(_name + _op, f"data: {_ref}T -> output: {_ref}T", {"T": T}, shape=unchanged,
-               handle=_same_handle)  # fmt: skip
+        define(_name + _op, shape=unchanged, handle=_same_handle)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphvm_runtime.errors import ShapeError
-from graphvm_runtime.ops.registry import ShapeContext, define, integer, text, types
+from graphvm_runtime.ops.registry import ShapeContext, define
 from graphvm_runtime.ops.shape_functions import refused
 from graphvm_runtime.shapes import Dim, Shape, broadcast, shape_text
 
@@ -20,17 +20,17 @@ def terms(equation: str) -> tuple[list[str], str]:
     """
     bare = equation.replace(" ", "")
     if bare.count("->") != 1:
-        raise refused(f"the equation {equation!r} has no single '->'", 1)
+        raise refused(f"the equation {equation!r} has no single '->'")
     left, right = bare.split("->")
     inputs = [term.replace("...", ".") for term in left.split(",")]
     output = right.replace("...", ".")
     for term in (*inputs, output):
         letters = term.replace(".", "")
         if term.count(".") > 1 or (letters and not (letters.isascii() and letters.isalpha())):
-            raise refused(f"{term.replace('.', '...')!r} in {equation!r} names no axes", 1)
+            raise refused(f"{term.replace('.', '...')!r} in {equation!r} names no axes")
     new = set(output) - set("".join(inputs)) - {"."}
     if new:
-        raise refused(f"the axis {min(new)!r} of the output of {equation!r} is of no input", 2)
+        raise refused(f"the axis {min(new)!r} of the output of {equation!r} is of no input")
     return inputs, output
 
 
@@ -52,20 +52,20 @@ def named_sizes(
             continue
         extra = len(shape) - len(names)
         if extra < 0 or (extra and "." not in term):
-            raise refused(f"{term.replace('.', '...')!r} for the shape {shape_text(shape)}", 3)
+            raise refused(f"{term.replace('.', '...')!r} for the shape {shape_text(shape)}")
         at = term.index(".") if "." in term else len(names)
         for name, size in zip(names, (*shape[:at], *shape[at + extra :]), strict=True):
             known = sizes.get(name)
             if known is not None and size is not None and known != size:
-                raise refused(f"axis {name!r} has lengths {known} and {size}", 3)
+                raise refused(f"axis {name!r} has lengths {known} and {size}")
             sizes[name] = size if known is None else known
         if rest is not None:
             try:
                 rest = broadcast(rest, shape[at : at + extra])
             except ShapeError as error:
-                raise refused(error.what, 3) from None
+                raise refused(error.what) from None
     if rest and "." not in output:
-        raise refused(f"the axes {shape_text(rest)} of '...' are not in the output", 3)
+        raise refused(f"the axes {shape_text(rest)} of '...' are not in the output")
     return sizes, rest
 
 
@@ -75,7 +75,6 @@ def _einsum(ctx: ShapeContext) -> Sequence[Shape]:
     if len(inputs) != len(ctx.shapes) or len(inputs) > MOST_INPUTS:
         raise refused(
             f"{equation.decode(errors='replace')!r} for {len(ctx.shapes)} inputs; it takes 1 or 2",
-            1,
         )
     sizes, rest = named_sizes(inputs, output, ctx.shapes)
     out: list[Dim] = []
@@ -89,9 +88,4 @@ def _einsum(ctx: ShapeContext) -> Sequence[Shape]:
     return (tuple(out),)
 
 
-define("Einsum", "inputs: N*T -> output: T",
-       {"equation": text(), "N": integer(minimum=1), "T": types()}, shape=_einsum,
-       constraints=["C1: the equation names the axes of 1 or 2 inputs and of the output",
-                    "C2: each axis of the output is one of an input",
-                    "C3: axes of one name have one length; those of '...' broadcast and stay"],
-       doc="products summed over the axes that the output does not name")  # fmt: skip
+define("Einsum", shape=_einsum, doc="products summed over the axes that the output does not name")

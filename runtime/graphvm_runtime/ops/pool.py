@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphvm_runtime.dtypes import FLOATS, REALS, float32, qint8, uint32, uint64
 from graphvm_runtime.errors import UnimplementedError
-from graphvm_runtime.ops.registry import Attrs, ShapeContext, define, list_of, text, types
+from graphvm_runtime.ops.registry import ShapeContext, define
 from graphvm_runtime.ops.shape_functions import agreed, dims_of, refused, with_rank
+from graphvm_runtime.ops.signature import Attrs
 from graphvm_runtime.ops.windows import (
-    ANY_PADDING,
-    EXPLICIT,
-    LAYOUT,
-    PADDING,
-    WINDOW,
     Windows,
     channel_axis,
     spatial_axes,
@@ -47,14 +42,14 @@ def pool_windows(attrs: Attrs) -> tuple[Windows, tuple[int, int], int]:
 
 def _pooled(ctx: ShapeContext) -> Sequence[Shape]:
     windows, sizes, depth = pool_windows(ctx.attrs)
-    shape = list(with_rank(ctx, 0, 4, 3))
+    shape = list(with_rank(ctx, 0, 4))
     for i, axis in enumerate(spatial_axes(windows.layout)):
         shape[axis] = windows.static(i, shape[axis], sizes[i])
     channel = channel_axis(windows.layout)
     channels = shape[channel]
     if channels is not None and depth != 1:
         if channels % depth:
-            raise refused(f"windows of {depth} do not divide {channels} channels", 5)
+            raise refused(f"windows of {depth} do not divide {channels} channels")
         shape[channel] = channels // depth
     return (tuple(shape),)
 
@@ -67,47 +62,30 @@ def _averaged(ctx: ShapeContext) -> Sequence[Shape]:
 
 def _like_first(ctx: ShapeContext) -> Sequence[Shape]:
     pool_windows(ctx.attrs)
-    with_rank(ctx, 0, 4, 3)
-    agreed([with_rank(ctx, 1, 4, 3), with_rank(ctx, 2, 4, 3)], 6)
-    return (with_rank(ctx, 0, 4, 3),)
+    with_rank(ctx, 0, 4)
+    agreed([with_rank(ctx, 1, 4), with_rank(ctx, 2, 4)])
+    return (with_rank(ctx, 0, 4),)
 
 
 def _like_second(ctx: ShapeContext) -> Sequence[Shape]:
     pool_windows(ctx.attrs)
-    agreed([with_rank(ctx, 0, 4, 3), with_rank(ctx, 2, 4, 3)], 6)
-    return (with_rank(ctx, 1, 4, 3),)
+    agreed([with_rank(ctx, 0, 4), with_rank(ctx, 2, 4)])
+    return (with_rank(ctx, 1, 4),)
 
 
 def _of_sizes(ctx: ShapeContext) -> Sequence[Shape]:
     pool_windows(ctx.attrs)
-    with_rank(ctx, 1, 4, 3)
-    sizes = dims_of(ctx, 0, 6)
+    with_rank(ctx, 1, 4)
+    sizes = dims_of(ctx, 0)
     if sizes is None:
         return ((None,) * 4,)
     if len(sizes) != 4:
-        raise refused(f"the input's shape is four numbers, got {len(sizes)}", 6)
+        raise refused(f"the input's shape is four numbers, got {len(sizes)}")
     return (sizes,)
 
 
-_ANY_REAL = types(*REALS, default=float32)
-_FOUR = list_of("int", minimum=4)
-_DEPTH = "C5: windows over channels divide them"
-_SIMPLE = {"ksize": _FOUR, "strides": _FOUR, "padding": PADDING, "data_format": LAYOUT}
-_MAX = {"ksize": _FOUR, "strides": _FOUR, "padding": ANY_PADDING, "explicit_paddings": EXPLICIT}
-_AGREE = "C6: gradients have the shape of what they belong to"
-_POOLED = (t for t in REALS if t not in (uint32, uint64))
-define("MaxPool", "input: T -> output: T",
-       {"T": types(*_POOLED, qint8, default=float32), **_MAX,
-        "data_format": text(b"NHWC", allowed=(b"NHWC", b"NCHW", b"NCHW_VECT_C"))},
-       shape=_pooled, constraints=[*WINDOW, _DEPTH])  # fmt: skip
-define("MaxPoolGrad", "orig_input: T, orig_output: T, grad: T -> output: T",
-       {**_MAX, "data_format": LAYOUT, "T": _ANY_REAL}, shape=_like_first,
-       constraints=[*WINDOW, _DEPTH, _AGREE])  # fmt: skip
-define("MaxPoolGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T",
-       {**_SIMPLE, "T": types(*REALS)}, shape=_like_second,
-       constraints=[*WINDOW, _DEPTH, _AGREE])  # fmt: skip
-define("AvgPool", "value: T -> output: T", {**_SIMPLE, "T": types(*FLOATS)}, shape=_averaged,
-       constraints=WINDOW)  # fmt: skip
-define("AvgPoolGrad", "orig_input_shape: int32, grad: T -> output: T",
-       {**_SIMPLE, "T": types(*FLOATS)}, shape=_of_sizes,
-       constraints=[*WINDOW, _DEPTH, "C6: the shape is that of the input"])  # fmt: skip
+define("MaxPool", shape=_pooled)
+define("MaxPoolGrad", shape=_like_first)
+define("MaxPoolGradGrad", shape=_like_second)
+define("AvgPool", shape=_averaged)
+define("AvgPoolGrad", shape=_of_sizes)

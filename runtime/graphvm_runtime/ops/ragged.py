@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphvm_runtime.dtypes import INDICES, bfloat16, float32, float64, int32, int64
-from graphvm_runtime.ops.registry import ShapeContext, define, integer, list_of, types
+from graphvm_runtime.ops.registry import ShapeContext, define
 from graphvm_runtime.ops.shape_functions import (
     product,
     refused,
@@ -15,9 +14,7 @@ from graphvm_runtime.ops.shape_functions import (
 )
 from graphvm_runtime.shapes import Dim, Shape, merged, merged_dim, shape_text
 
-_SPLITS = types(*INDICES, default=int64)
 ROW_TYPES = (b"FIRST_DIM_SIZE", b"VALUE_ROWIDS", b"ROW_LENGTHS", b"ROW_SPLITS")
-VECTORS = "C1: splits are vectors of one element or more"
 
 
 def _range(ctx: ShapeContext) -> Sequence[Shape]:
@@ -26,14 +23,14 @@ def _range(ctx: ShapeContext) -> Sequence[Shape]:
     for shape in ctx.shapes:
         if shape is not None and len(shape) > 1:
             raise refused(
-                f"starts, limits and deltas are scalars or vectors, got {shape_text(shape)}", 1
+                f"starts, limits and deltas are scalars or vectors, got {shape_text(shape)}"
             )
         all_scalar = all_scalar and shape == ()
         if shape is not None and len(shape) == 1:
             try:
                 count = merged_dim(count, shape[0])
             except ValueError:
-                raise refused(f"{count} rows and {shape[0]} rows", 1) from None
+                raise refused(f"{count} rows and {shape[0]} rows") from None
     if all_scalar:
         count = 1
     return ((None if count is None else count + 1,), (None,))
@@ -41,21 +38,20 @@ def _range(ctx: ShapeContext) -> Sequence[Shape]:
 
 def _check_splits(ctx: ShapeContext, count: int) -> None:
     for index in range(count):
-        (size,) = with_rank(ctx, index, 1, 1)
+        (size,) = with_rank(ctx, index, 1)
         if size == 0:
-            raise refused("splits have one element or more", 1)
+            raise refused("splits have one element or more")
 
 
 def _gather(ctx: ShapeContext) -> Sequence[Shape]:
     depth = ctx.attrs["PARAMS_RAGGED_RANK"]
     _check_splits(ctx, depth)
-    values = with_rank_at_least(ctx, depth, 1, 2)
+    values = with_rank_at_least(ctx, depth, 1)
     indices = ctx.shapes[depth + 1]
     if indices is not None and ctx.attrs["OUTPUT_RAGGED_RANK"] != depth + len(indices) - 1:
         raise refused(
             f"OUTPUT_RAGGED_RANK is {depth + len(indices) - 1} for these indices, not "
             f"{ctx.attrs['OUTPUT_RAGGED_RANK']}",
-            3,
         )
     rest: Shape = None if values is None else (None, *values[1:])
     return (*((None,) for _ in range(ctx.attrs["OUTPUT_RAGGED_RANK"])), rest)
@@ -64,7 +60,7 @@ def _gather(ctx: ShapeContext) -> Sequence[Shape]:
 def _to_sparse(ctx: ShapeContext) -> Sequence[Shape]:
     depth = ctx.attrs["RAGGED_RANK"]
     _check_splits(ctx, depth)
-    values = with_rank_at_least(ctx, depth, 1, 2)
+    values = with_rank_at_least(ctx, depth, 1)
     if values is None:
         return ((None, None), (None,), (None,))
     count, rank = product(values), depth + len(values)
@@ -74,15 +70,13 @@ def _to_sparse(ctx: ShapeContext) -> Sequence[Shape]:
 def _to_tensor(ctx: ShapeContext) -> Sequence[Shape]:
     kinds = ctx.attrs["row_partition_types"]
     if len(kinds) != ctx.attrs["num_row_partition_tensors"] or not set(kinds) <= set(ROW_TYPES):
-        raise refused(
-            f"row partitions of the types {[k.decode(errors='replace') for k in kinds]}", 2
-        )
+        raise refused(f"row partitions of the types {[k.decode(errors='replace') for k in kinds]}")
     if kinds[0] == b"FIRST_DIM_SIZE" and kinds[1:2] != (b"VALUE_ROWIDS",):
-        raise refused("FIRST_DIM_SIZE stands before VALUE_ROWIDS", 2)
+        raise refused("FIRST_DIM_SIZE stands before VALUE_ROWIDS")
     if kinds[0] == b"VALUE_ROWIDS" or b"FIRST_DIM_SIZE" in kinds[1:]:
-        raise refused("FIRST_DIM_SIZE stands first, and before VALUE_ROWIDS alone", 2)
+        raise refused("FIRST_DIM_SIZE stands first, and before VALUE_ROWIDS alone")
     depth = sum(kind != b"FIRST_DIM_SIZE" for kind in kinds)
-    values = with_rank_at_least(ctx, 1, 1, 3)
+    values = with_rank_at_least(ctx, 1, 1)
     out: Shape = None if values is None else (*(None,) * (depth + 1), *values[1:])
     if ctx.shapes[0] in ((), None):
         return (out,)
@@ -90,48 +84,24 @@ def _to_tensor(ctx: ShapeContext) -> Sequence[Shape]:
     if dims is None:
         return (out,)
     if out is not None and len(out) != len(dims):
-        raise refused(f"a shape of {len(dims)} axes for a result of {len(out)}", 1)
+        raise refused(f"a shape of {len(dims)} axes for a result of {len(out)}")
     try:
         return (merged(dims, out),)
     except ValueError as error:
-        raise refused(
-            f"the shape {shape_text(dims)} for values of {shape_text(values)}", 1
-        ) from error
+        raise refused(f"the shape {shape_text(dims)} for values of {shape_text(values)}") from error
 
 
 def _wanted(ctx: ShapeContext) -> tuple[Dim, ...] | None:
     """The shape input, in which -1 is an unknown size."""
-    (count,) = with_rank(ctx, 0, 1, 1)
+    (count,) = with_rank(ctx, 0, 1)
     known = ctx.integers(0)
     if known is None:
-        return None if count is None else unknown_of_rank(count, 1)
+        return None if count is None else unknown_of_rank(count)
     return tuple(None if d < 0 else d for d in known)
 
 
-define("RaggedRange", "starts: T, limits: T, deltas: T -> rt_nested_splits: Tsplits, "
-       "rt_dense_values: T",
-       {"T": types(bfloat16, float32, float64, int32, int64, default=int32), "Tsplits": _SPLITS},
-       shape=_range,
-       constraints=["C1: each input is a scalar, or a vector of one length"])  # fmt: skip
-define("RaggedGather", "params_nested_splits: PARAMS_RAGGED_RANK*Tsplits, "
-       "params_dense_values: Tvalues, indices: Tindices -> "
-       "output_nested_splits: OUTPUT_RAGGED_RANK*Tsplits, output_dense_values: Tvalues",
-       {"Tvalues": types(), "Tindices": types(*INDICES), "Tsplits": _SPLITS,
-        "PARAMS_RAGGED_RANK": integer(minimum=1), "OUTPUT_RAGGED_RANK": integer(minimum=0)},
-       shape=_gather,
-       constraints=[VECTORS, "C2: values have rank 1 or more",
-                    "C3: the result has the ragged rank of the params, and that of the indices "
-                    "less one"])  # fmt: skip
-define("RaggedTensorToSparse", "rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: T -> "
-       "sparse_indices: int64, sparse_values: T, sparse_dense_shape: int64",
-       {"RAGGED_RANK": integer(minimum=1), "T": types(), "Tsplits": _SPLITS}, shape=_to_sparse,
-       constraints=[VECTORS, "C2: values have rank 1 or more"])  # fmt: skip
-define("RaggedTensorToTensor", "shape: Tshape, values: T, default_value: T, "
-       "row_partition_tensors: num_row_partition_tensors*Tindex -> result: T",
-       {"T": types(), "Tindex": types(*INDICES), "Tshape": types(*INDICES),
-        "num_row_partition_tensors": integer(minimum=1), "row_partition_types": list_of("string")},
-       shape=_to_tensor,
-       constraints=["C1: the shape is -1, or a vector with a size or -1 for each axis",
-                    "C2: each row partition has a type, FIRST_DIM_SIZE only before VALUE_ROWIDS",
-                    "C3: values have rank 1 or more"])  # fmt: skip
+define("RaggedRange", shape=_range)
+define("RaggedGather", shape=_gather)
+define("RaggedTensorToSparse", shape=_to_sparse)
+define("RaggedTensorToTensor", shape=_to_tensor)
 __all__ = ["ROW_TYPES"]

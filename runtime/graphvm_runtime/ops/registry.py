@@ -6,30 +6,29 @@ A declaration says what an op *is*. What computes it is in `kernels/`, how it is
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
-from functools import wraps
+from functools import partial
+from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack
 
-from graphvm_runtime.dtypes import Array, DType, as_dtype
+from graphvm_runtime.dtypes import Array, DType
 from graphvm_runtime.errors import DTypeError, GraphError, clipped
+from graphvm_runtime.ops.signature import (
+    REQUIRED,
+    Arg,
+    AttrDef,
+    Attrs,
+    AttrValue,
+    Signature,
+    parse,
+    parse_args,
+)
 from graphvm_runtime.shapes import Dim, Shape, TensorType
 
-
-@dataclass(frozen=True, slots=True)
-class FuncRef:
-    """An attribute that names a function, with the attributes that instantiate it."""
-
-    name: str
-    attrs: tuple[tuple[str, Any], ...] = ()
-
-
-# int, float, bool, bytes, DType, Shape, Array, FuncRef, and tuples of them
-AttrValue: TypeAlias = Any
-Attrs: TypeAlias = Mapping[str, AttrValue]
 # What is known of a small integer tensor while building: a scalar, a vector, or nothing.
 Value: TypeAlias = Dim | tuple[Dim, ...]
 
@@ -84,59 +83,6 @@ class Region(NamedTuple):
     bodies: tuple[str, ...]
     first: int = 0
     types: str = "Tin"
-
-
-REQUIRED: Final = object()  # default of an attribute that must be given
-
-
-class Arg(NamedTuple):
-    """One declared input or output.
-
-    Exactly one of `dtype`, `type_attr`, `list_attr` is set; `number_attr` repeats the first two.
-    """
-
-    name: str
-    dtype: DType | None = None
-    type_attr: str = ""
-    list_attr: str = ""
-    number_attr: str = ""
-    is_ref: bool = False
-
-    @property
-    def is_list(self) -> bool:
-        """Whether it stands for any number of tensors."""
-        return bool(self.list_attr or self.number_attr)
-
-    def count(self, attrs: Attrs) -> int:
-        """Number of the tensors that it stands for; in a file it may be any."""
-        if self.list_attr:
-            return len(attrs[self.list_attr])
-        return attrs[self.number_attr] if self.number_attr else 1
-
-    def dtypes(self, attrs: Attrs) -> tuple[DType, ...]:
-        """Types of the tensors that it stands for under these attributes."""
-        if self.list_attr:
-            return tuple(attrs[self.list_attr])
-        dtype: DType = self.dtype or attrs[self.type_attr]
-        if self.is_ref:
-            dtype = dtype.ref
-        return (dtype,) * self.count(attrs)
-
-
-class AttrDef(NamedTuple):
-    """One declared attribute.
-
-    Attributes:
-        kind: `type int float bool string shape tensor func`, or `list(...)` of one.
-        default: `REQUIRED` when it must be given or follows from the inputs.
-        allowed: the values it may take; None means any.
-        minimum: least value of an int, least length of a list.
-    """
-
-    kind: str
-    default: AttrValue = REQUIRED
-    allowed: tuple[AttrValue, ...] | None = None
-    minimum: int | None = None
 
 
 class Resolver(Protocol):
@@ -250,7 +196,7 @@ class OpDef:
         internal: never written to files.
         family: the file here that declares it, `math.elementwise`; kernels are first looked for in
             the file of that name; empty for a user's own op.
-        constraints: numbered rules that the shape function checks, quoted in its errors.
+        deprecated: the version of producers from which on graphs may not have it.
     """
 
     name: str
@@ -270,7 +216,7 @@ class OpDef:
     on_handles: str = ""
     internal: bool = False
     family: str = ""
-    constraints: tuple[str, ...] = ()
+    deprecated: int | None = None
     doc: str = ""
     is_stateful: bool = False  # from `effects`: passes must leave each node of it alone
     is_blocking: bool = False  # from `effects`: running a node may wait for others
@@ -386,10 +332,25 @@ class OpDef:
         raise GraphError(f"{self.name} has no output {name!r}")
 
 
+_PACKAGE = __name__.rpartition(".")[0]
+_DECLARATIONS = Path(__file__).with_name("declarations.txt")
 _OPS: dict[str, OpDef] = {}
-# Declared, and not looked at yet: a program uses few of the ops, and starts sooner so.
-_WAITING: dict[str, Callable[[], OpDef]] = {}
-_FAMILIES = f"{__name__.rpartition('.')[0]}."
+# What families say of their ops, made into an OpDef when it is looked up: a program uses few.
+_BINDINGS: dict[str, Callable[[], OpDef]] = {}
+
+
+def _read_declarations() -> dict[str, tuple[str, str]]:
+    """The family and the signature of each op, by name."""
+    found, family = {}, ""
+    for line in _DECLARATIONS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            family = line[1:-1]
+        elif line and line[0] != "#":
+            found[line.partition("(")[0]] = (family, line)
+    return found
+
+
+_DECLARED = _read_declarations()
 
 
 def lookup(name: str) -> OpDef:
@@ -399,19 +360,30 @@ def lookup(name: str) -> OpDef:
         GraphError: there is no such op.
     """
     found = _OPS.get(name)
-    if found is None:
-        declared = _WAITING.get(name)
-        if declared is None:
+    if found is not None:
+        return found
+    if name not in _BINDINGS:
+        if name not in _DECLARED:
             raise GraphError(
                 f"no op is called {name!r}", do="register it, or check the name of the op"
             )
-        found = _OPS.setdefault(name, declared())  # two threads get the same one
-    return found
+        import_module(f"{_PACKAGE}.{_DECLARED[name][0]}")
+    return _OPS.setdefault(name, _BINDINGS[name]())  # two threads get the same one
 
 
 def known(name: str) -> bool:
     """Whether an op of that name is declared."""
-    return name in _WAITING
+    return name in _DECLARED or name in _BINDINGS
+
+
+def family_of(name: str) -> str:
+    """The family that declares an op; empty for a user's own."""
+    return _DECLARED[name][0] if name in _DECLARED else ""
+
+
+def families() -> list[str]:
+    """All families of ops, sorted."""
+    return sorted({family for family, _ in _DECLARED.values()})
 
 
 def has_trait(name: str, trait: Trait) -> bool:
@@ -421,175 +393,97 @@ def has_trait(name: str, trait: Trait) -> bool:
 
 def names() -> list[str]:
     """Names of all declared ops, sorted."""
-    return sorted(_WAITING)
+    return sorted(_DECLARED.keys() | _BINDINGS.keys())
 
 
-def define(
+class Options(TypedDict, total=False):
+    """What a declaration may say besides the shape function; see `OpDef`.
+
+    `effects` defaults to STATEFUL where the signature says so, else to PURE.
+    """
+
+    value: ValueFn | None
+    handle: HandleFn | None
+    effects: Effects
+    effects_by: EffectsFn
+    forwards: bool
+    traits: Trait
+    collects: int
+    region: Region
+    on_handles: str
+    doc: str
+
+
+def define(*names: str, shape: ShapeFn, **options: Unpack[Options]) -> None:
+    """Says of ops what `declarations.txt` does not: their shapes, effects and traits.
+
+    Raises:
+        GraphError: one is defined already, or has no signature.
+    """
+    for name in names:
+        if name in _BINDINGS:
+            raise GraphError(f"op {name!r} is declared already")
+        if name not in _DECLARED:
+            raise GraphError(f"op {name!r} has no signature in {_DECLARATIONS.name}")
+        _BINDINGS[name] = partial(_bound, name, shape, options)
+
+
+def _bound(name: str, shape: ShapeFn, options: Options) -> OpDef:
+    family, line = _DECLARED[name]
+    return _op_def(parse(line), family, shape, options)
+
+
+def declare(
     name: str,
     signature: str,
     attrs: Mapping[str, AttrDef] | None = None,
     *,
     shape: ShapeFn,
-    value: ValueFn | None = None,
-    handle: HandleFn | None = None,
-    effects: Effects = PURE,
-    effects_by: EffectsFn | None = None,
-    commutative: bool = False,
-    forwards: bool = False,
-    traits: Trait = Trait.NONE,
-    collects: int | None = None,
-    region: Region | None = None,
-    on_handles: str = "",
-    constraints: Collection[str] = (),
-    doc: str = "",
-) -> None:
-    """Declares an op.
+    **options: Unpack[Options],
+) -> OpDef:
+    """Declares an op that is not TensorFlow's.
 
     Args:
-        name: TensorFlow's name; a leading underscore makes it internal.
+        name: its name; a leading underscore makes it internal.
         signature: `"x: T, y: T -> z: T"`; types are names of element types or of attributes,
             `N*T` is N tensors of type T, `*Tlist` a tensor for each type in Tlist, `ref T` a
             reference.
         attrs: declared attributes.
         shape: the shape function.
-        value: the value function, of small integer ops.
-        handle: the type behind a resource or list output.
-        effects: what passes may not do with it, whatever its attributes.
-        effects_by: `effects_by(attrs)` gives more effects; STATEFUL and BLOCKING do not depend on
-            attributes.
-        commutative: whether inputs may be swapped.
-        forwards: whether output i is input i, unchanged.
-        traits: what passes may do with it.
-        collects: which input a list takes in as its elements.
-        region: the functions that it runs.
-        on_handles: the op that does to a resource what this one does to a reference.
-        constraints: numbered rules that the shape function checks.
-        doc: what it computes, in one line.
+        **options: see `OpDef`.
 
     Raises:
         GraphError: the name is taken.
+        DTypeError: the signature names a type that there is not.
     """
-    if name in _WAITING:
+    if known(name):
         raise GraphError(f"op {name!r} is declared already")
-    module = sys._getframe(1).f_globals["__name__"]
-    family = module.removeprefix(_FAMILIES) if module.startswith(_FAMILIES) else ""
-    if module == __name__:  # declared from outside, by way of `at_once`
-        family = ""
-
-    def declared() -> OpDef:
-        takes, _, gives = signature.partition("->")
-        kinds = MappingProxyType(dict(attrs or {}))
-        return OpDef(
-            name=name,
-            inputs=_args(takes, kinds),
-            outputs=_args(gives, kinds),
-            attrs=kinds,
-            shape=shape,
-            value=value,
-            handle=handle,
-            effects=effects,
-            effects_by=effects_by,
-            commutative=commutative,
-            forwards=forwards,
-            traits=traits,
-            collects=collects,
-            region=region,
-            on_handles=on_handles,
-            internal=name.startswith("_"),
-            family=family,
-            constraints=tuple(constraints),
-            doc=doc,
-            is_stateful=bool(effects & Effects.STATEFUL),
-            is_blocking=bool(effects & Effects.BLOCKING),
-        )
-
-    _WAITING[name] = declared
+    takes, _, gives = signature.partition("->")
+    kinds = MappingProxyType(dict(attrs or {}))
+    read = Signature(name, parse_args(takes, kinds), parse_args(gives, kinds), kinds)
+    made = _op_def(read, "", shape, options)
+    _BINDINGS[name] = lambda: made
+    return lookup(name)
 
 
-P = ParamSpec("P")
-
-
-def at_once(
-    declare: Callable[Concatenate[str, P], None],
-) -> Callable[Concatenate[str, P], OpDef]:
-    """`define` for those who wait for its errors: a wrong declaration is refused at once."""
-
-    @wraps(declare)
-    def looked_at(name: str, /, *args: P.args, **options: P.kwargs) -> OpDef:
-        declare(name, *args, **options)
-        try:
-            return lookup(name)
-        except Exception:
-            del _WAITING[name]
-            raise
-
-    return looked_at
-
-
-def _args(text: str, attrs: Mapping[str, AttrDef]) -> tuple[Arg, ...]:
-    out = []
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        name, _, kind = (p.strip() for p in part.partition(":"))
-        is_ref = kind.startswith("ref ")
-        kind = kind.removeprefix("ref ")
-        number, star, type_ = kind.rpartition("*")
-        if star and not number:
-            out.append(Arg(name, list_attr=type_))
-        elif type_ in attrs:
-            out.append(Arg(name, type_attr=type_, number_attr=number, is_ref=is_ref))
-        else:
-            out.append(Arg(name, dtype=as_dtype(type_), number_attr=number, is_ref=is_ref))
-    return tuple(out)
-
-
-def types(*allowed: DType, default: AttrValue = REQUIRED) -> AttrDef:
-    """A type attribute; no `allowed` means any type."""
-    return AttrDef("type", default, tuple(allowed) or None)
-
-
-def type_list(default: AttrValue = REQUIRED, minimum: int | None = None) -> AttrDef:
-    """A list of types."""
-    return AttrDef("list(type)", default, None, minimum)
-
-
-def integer(default: AttrValue = REQUIRED, minimum: int | None = None) -> AttrDef:
-    """An int attribute."""
-    return AttrDef("int", default, None, minimum)
-
-
-def boolean(default: AttrValue = REQUIRED) -> AttrDef:
-    """A bool attribute."""
-    return AttrDef("bool", default)
-
-
-def real(default: AttrValue = REQUIRED) -> AttrDef:
-    """A float attribute."""
-    return AttrDef("float", default)
-
-
-def text(default: AttrValue = REQUIRED, allowed: tuple[bytes, ...] | None = None) -> AttrDef:
-    """A string attribute; values are bytes."""
-    return AttrDef("string", default, allowed)
-
-
-def shape_attr(default: AttrValue = REQUIRED) -> AttrDef:
-    """A shape attribute."""
-    return AttrDef("shape", default)
-
-
-def tensor_attr(default: AttrValue = REQUIRED) -> AttrDef:
-    """A tensor attribute; values are arrays."""
-    return AttrDef("tensor", default)
-
-
-def function_attr(default: AttrValue = REQUIRED) -> AttrDef:
-    """A function attribute; values are `FuncRef`."""
-    return AttrDef("func", default)
-
-
-def list_of(kind: str, default: AttrValue = REQUIRED, minimum: int | None = None) -> AttrDef:
-    """A list attribute of `int float bool string shape tensor func`; values are tuples."""
-    return AttrDef(f"list({kind})", default, None, minimum)
+def _op_def(read: Signature, family: str, shape: ShapeFn, options: Options) -> OpDef:
+    default = STATEFUL if "stateful" in read.flags else PURE
+    options = {"effects": default, **options}
+    effects = options["effects"]
+    return OpDef(
+        name=read.name,
+        inputs=read.inputs,
+        outputs=read.outputs,
+        attrs=read.attrs,
+        shape=shape,
+        commutative="commutative" in read.flags,
+        internal=read.name.startswith("_"),
+        family=family,
+        deprecated=read.deprecated,
+        is_stateful=bool(effects & Effects.STATEFUL),
+        is_blocking=bool(effects & Effects.BLOCKING),
+        **options,
+    )
 
 
 def as_value(array: Array) -> Value | None:

@@ -1,6 +1,7 @@
 """Shape functions and value functions that many ops share.
 
-Each checks the numbered constraints of its declaration and quotes the number in its errors.
+Their errors say the rule that is broken; where a graph does not know a shape, they are asked again
+when the node runs, with real ones, so kernels need not repeat them.
 """
 
 from __future__ import annotations
@@ -16,23 +17,20 @@ from graphvm_runtime.shapes import (
     Dim,
     Shape,
     broadcast,
+    is_compatible,
     merged,
     normalized_axis,
     shape_text,
 )
-
-BROADCASTS = "C1: the shapes broadcast by NumPy's rule"
-AXES_IN_RANK = "C1: axes are within the rank, and different"
-SAME_SHAPES = "C1: all inputs have the same shape"
 
 _SCALARS: tuple[Shape, ...] = ((),)
 _UNKNOWN: tuple[Shape, ...] = (None,)
 _LIMITS = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
 
-def refused(what: str, number: int, do: str = "") -> ShapeError:
-    """The error of constraint `number`."""
-    return ShapeError(f"{what} (C{number})", do=do)
+def refused(what: str, do: str = "") -> ShapeError:
+    """The error of a shape function: `what` says which rule is broken, and by what."""
+    return ShapeError(what, do=do)
 
 
 # ------------------------------------------------------------------------------ shape functions
@@ -59,19 +57,19 @@ def unchanged(ctx: ShapeContext) -> Sequence[Shape]:
 
 
 def pointwise(ctx: ShapeContext) -> Sequence[Shape]:
-    """The shape of two inputs that broadcast (C1)."""
+    """The shape of two inputs that broadcast."""
     a, b = ctx.shapes
     if a == b and a is not None and None not in a:
         return (a,)
     try:
         return (broadcast(a, b),)
     except ShapeError as error:
-        raise refused(error.what, 1, error.do) from None
+        raise refused(error.what, error.do) from None
 
 
 def agreeing(ctx: ShapeContext) -> Sequence[Shape]:
-    """The one shape that all inputs have (C1)."""
-    return (agreed(ctx.shapes, 1),)
+    """The one shape that all inputs have."""
+    return (agreed(ctx.shapes),)
 
 
 def from_attr(name: str) -> ShapeFn:
@@ -80,102 +78,111 @@ def from_attr(name: str) -> ShapeFn:
 
 
 def from_value(index: int) -> ShapeFn:
-    """The shape that a vector input gives (C1)."""
+    """The shape that a vector input gives."""
 
     def shape(ctx: ShapeContext) -> Sequence[Shape]:
-        return (dims_of(ctx, index, 1),)
+        return (dims_of(ctx, index),)
 
     return shape
 
 
 def reduction(ctx: ShapeContext) -> Sequence[Shape]:
-    """The input's shape without the axes that the second input lists (C1)."""
+    """The input's shape without the axes that the second input lists."""
     shape = ctx.shapes[0]
     if ctx.shapes[1] is not None and len(ctx.shapes[1]) > 1:
-        raise refused(f"axes are a scalar or a vector, not {shape_text(ctx.shapes[1])}", 1)
+        raise refused(f"axes are a scalar or a vector, not {shape_text(ctx.shapes[1])}")
     if shape is None:
         return _UNKNOWN
     keep = ctx.attrs["keep_dims"]
     axes = ctx.integers(1)
     if axes is None:
         return ((None,) * len(shape),) if keep else _UNKNOWN
-    reduced = {normalized(axis, len(shape), 1) for axis in axes}
+    reduced = {normalized(axis, len(shape)) for axis in axes}
     if len(reduced) != len(axes):
-        raise refused(f"axes must be different, got {list(axes)}", 1)
+        raise refused(f"axes must be different, got {list(axes)}")
     if keep:
         return (tuple(1 if i in reduced else d for i, d in enumerate(shape)),)
     return (tuple(d for i, d in enumerate(shape) if i not in reduced),)
 
 
+def unsorted_segments(ctx: ShapeContext) -> Sequence[Shape]:
+    """The data's shape with the number of segments in place of its first axes, those of the ids."""
+    data, ids = ctx.shapes[:2]
+    count = ctx.scalar(2)
+    if count is not None and count < 0:
+        raise refused(f"num_segments is not negative, got {count}")
+    if data is None or ids is None:
+        return (None,)
+    if len(ids) > len(data) or not is_compatible(data[: len(ids)], ids):
+        raise refused(f"the ids {shape_text(ids)} are no first axes of the data {shape_text(data)}")
+    return ((count, *data[len(ids) :]),)
+
+
 # ---------------------------------------------------------------------------------------- parts
 
 
-def normalized(axis: int, rank: int, number: int, what: str = "axis") -> int:
-    """`axis` counted from the front; constraint `number` says that it is within the rank."""
+def normalized(axis: int, rank: int, what: str = "axis") -> int:
+    """`axis` counted from the front."""
     try:
         return normalized_axis(axis, rank, what)
     except ShapeError as error:
-        raise refused(error.what, number) from None
+        raise refused(error.what) from None
 
 
-def agreed(shapes: Sequence[Shape], number: int) -> Shape:
-    """What all these shapes say of one; constraint `number` says that they agree."""
+def agreed(shapes: Sequence[Shape]) -> Shape:
+    """What all these shapes, which must agree, say of one."""
     out: Shape = None
     try:
         for shape in shapes:
             out = merged(out, shape)
     except ShapeError as error:
-        raise refused(error.what, number) from None
+        raise refused(error.what) from None
     return out
 
 
-def unknown_of_rank(rank: int, number: int) -> tuple[Dim, ...]:
-    """A shape of that rank with unknown dimensions; constraint `number` bounds the rank."""
+def unknown_of_rank(rank: int) -> tuple[Dim, ...]:
+    """A shape of that rank with unknown dimensions."""
     if rank > MAX_RANK:
-        raise refused(f"a tensor must have at most {MAX_RANK} axes, got {rank}", number)
+        raise refused(f"a tensor must have at most {MAX_RANK} axes, got {rank}")
     return (None,) * rank
 
 
-def with_rank(ctx: ShapeContext, index: int, rank: int, number: int) -> tuple[Dim, ...]:
+def with_rank(ctx: ShapeContext, index: int, rank: int) -> tuple[Dim, ...]:
     """Shape of an input of that very rank."""
     shape = ctx.shapes[index]
     if shape is None:
         return (None,) * rank
     if len(shape) != rank:
-        raise refused(f"{input_name(ctx, index)} has rank {rank}, got {shape_text(shape)}", number)
+        raise refused(f"{input_name(ctx, index)} has rank {rank}, got {shape_text(shape)}")
     return shape
 
 
 def ranked(shape: ShapeFn, **ranks: int) -> ShapeFn:
-    """The shape function, after a check that the named inputs have these ranks (C1)."""
+    """The shape function, after a check that the named inputs have these ranks."""
 
     def call(ctx: ShapeContext) -> Sequence[Shape]:
         for index, arg in enumerate(ctx.op.inputs):
             if arg.is_list:  # inputs after a list are not where they are declared
                 break
             if arg.name in ranks:
-                with_rank(ctx, index, ranks[arg.name], 1)
+                with_rank(ctx, index, ranks[arg.name])
         return shape(ctx)
 
     return call
 
 
-def with_one_value(ctx: ShapeContext, index: int, number: int) -> None:
+def with_one_value(ctx: ShapeContext, index: int) -> None:
     """Checks that an input has one element, whatever its rank."""
     shape = ctx.shapes[index]
     if shape is not None and any(d not in (None, 1) for d in shape):
-        raise refused(
-            f"{input_name(ctx, index)} must have one element, got {shape_text(shape)}", number
-        )
+        raise refused(f"{input_name(ctx, index)} must have one element, got {shape_text(shape)}")
 
 
-def with_rank_at_least(ctx: ShapeContext, index: int, rank: int, number: int) -> Shape:
+def with_rank_at_least(ctx: ShapeContext, index: int, rank: int) -> Shape:
     """Shape of an input of that rank or more."""
     shape = ctx.shapes[index]
     if shape is not None and len(shape) < rank:
-        raise refused(
-            f"{input_name(ctx, index)} has rank {rank} or more, got {shape_text(shape)}", number
-        )
+        raise refused(f"{input_name(ctx, index)} has rank {rank} or more, got {shape_text(shape)}")
     return shape
 
 
@@ -190,16 +197,16 @@ def input_name(ctx: ShapeContext, index: int) -> str:
     return f"input {index}"
 
 
-def dims_of(ctx: ShapeContext, index: int, number: int) -> Shape:
-    """The shape that a vector input of sizes gives; constraint `number`: none is negative."""
+def dims_of(ctx: ShapeContext, index: int) -> Shape:
+    """The shape that a vector input of sizes gives; none may be negative."""
     shape = ctx.shapes[index]
     if shape is not None and len(shape) != 1:
-        raise refused(f"{input_name(ctx, index)} is a vector, got {shape_text(shape)}", number)
+        raise refused(f"{input_name(ctx, index)} is a vector, got {shape_text(shape)}")
     dims = ctx.vector(index)
     if dims is not None:
         for d in dims:
             if d is not None and d < 0:
-                raise refused(f"a dimension is negative in {shape_text(dims)}", number)
+                raise refused(f"a dimension is negative in {shape_text(dims)}")
     return dims
 
 

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from graphvm_runtime.errors import ShapeError
-from graphvm_runtime.ops.registry import Attrs
+from graphvm_runtime.ops.signature import Attrs
 from graphvm_runtime.shapes import Dim, shape_text
 
 
@@ -37,7 +37,7 @@ def entries(attrs: Attrs, count: int) -> tuple[Entry, ...]:
         for i in range(count)
     )  # fmt: skip
     if out.count(Entry.ELLIPSIS) > 1:
-        raise ShapeError("a slice has at most one ellipsis (C2)")
+        raise ShapeError("a slice has at most one ellipsis")
     return out
 
 
@@ -46,13 +46,13 @@ def numpy_index(
 ) -> tuple[Any, ...]:
     """The same slice as an index of a NumPy array. Raises ShapeError for a stride of zero."""
     if not len(begin) == len(end) == len(strides):
-        raise ShapeError("begin, end and strides must not differ in length (C1)")
+        raise ShapeError("begin, end and strides must not differ in length")
     no_begin, no_end = attrs["begin_mask"], attrs["end_mask"]
     out: list[Any] = []
     for i, entry in enumerate(entries(attrs, len(begin))):
         if entry is Entry.RANGE:
             if strides[i] == 0:
-                raise ShapeError(f"strides[{i}] is not zero (C3)")
+                raise ShapeError(f"strides[{i}] is not zero")
             out.append(slice(
                 None if no_begin >> i & 1 else begin[i],
                 None if no_end >> i & 1 else end[i],
@@ -60,7 +60,7 @@ def numpy_index(
             ))  # fmt: skip
         elif entry is Entry.INDEX:
             if strides[i] <= 0:
-                raise ShapeError(f"strides[{i}] is positive where an axis is dropped (C3)")
+                raise ShapeError(f"strides[{i}] is positive where an axis is dropped")
             out.append(begin[i])
         else:
             out.append(None if entry is Entry.NEW_AXIS else Ellipsis)
@@ -83,7 +83,7 @@ def sliced(
     used = sum(entry in (Entry.INDEX, Entry.RANGE) for entry in plan)
     if used > len(shape):
         raise ShapeError(
-            f"the slice has {used} entries for axes, the input has shape {shape_text(shape)} (C1)"
+            f"the slice has {used} entries for axes, the input has shape {shape_text(shape)}"
         )
     out: list[Dim] = []
     axis = 0
@@ -110,14 +110,14 @@ def sliced(
 
 def _check_index(dim: Dim, begin: Dim, stride: Dim, i: int, axis: int) -> None:
     if stride is not None and stride <= 0:
-        raise ShapeError(f"strides[{i}] is positive where an axis is dropped (C3)")
+        raise ShapeError(f"strides[{i}] is positive where an axis is dropped")
     if dim is not None and begin is not None and not -dim <= begin < dim:
-        raise ShapeError(f"index {begin} is outside axis {axis} of size {dim} (C4)")
+        raise ShapeError(f"index {begin} is outside axis {axis} of size {dim}")
 
 
 def _length(dim: Dim, first: Dim, last: Dim, stride: Dim, known: bool, i: int) -> Dim:
     if stride == 0:
-        raise ShapeError(f"strides[{i}] is not zero (C3)")
+        raise ShapeError(f"strides[{i}] is not zero")
     if stride is None or not known:
         return None
     if dim is not None:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphvm_runtime.dtypes import INDICES, int8, int32, int64
-from graphvm_runtime.ops.registry import ShapeContext, define, integer, types
+from graphvm_runtime.ops.registry import ShapeContext, define
 from graphvm_runtime.ops.shape_functions import normalized, refused, with_rank
 from graphvm_runtime.shapes import Dim, Shape, merged_dim, shape_text
-
-T = types()
 
 
 def _axis(ctx: ShapeContext, index: int, rank: int) -> int | None:
     """The axis that an input names, where it is known."""
     axis = ctx.scalar(index)
-    return None if axis is None else normalized(axis, rank, 1)
+    return None if axis is None else normalized(axis, rank)
 
 
 def _split(ctx: ShapeContext) -> Sequence[Shape]:
-    with_rank(ctx, 0, 0, 1)
+    with_rank(ctx, 0, 0)
     shape, num = ctx.shapes[1], int(ctx.attrs["num_split"])
     if shape is None:
         return (None,) * num
@@ -28,17 +25,17 @@ def _split(ctx: ShapeContext) -> Sequence[Shape]:
         return ((None,) * len(shape),) * num
     length = shape[at]
     if length is not None and length % num:
-        raise refused(f"axis {at} of {shape_text(shape)} does not fall into {num} equal parts", 2)
+        raise refused(f"axis {at} of {shape_text(shape)} does not fall into {num} equal parts")
     part = None if length is None else length // num
     return ((*shape[:at], part, *shape[at + 1 :]),) * num
 
 
 def _split_v(ctx: ShapeContext) -> Sequence[Shape]:
     shape, num = ctx.shapes[0], int(ctx.attrs["num_split"])
-    (count,) = with_rank(ctx, 1, 1, 2)
+    (count,) = with_rank(ctx, 1, 1)
     if count not in (None, num):
-        raise refused(f"size_splits has {num} entries, got {count}", 2)
-    with_rank(ctx, 2, 0, 1)
+        raise refused(f"size_splits has {num} entries, got {count}")
+    with_rank(ctx, 2, 0)
     if shape is None:
         return (None,) * num
     at = _axis(ctx, 2, len(shape))
@@ -56,48 +53,37 @@ def part_sizes(sizes: list[Dim], length: Dim) -> list[Dim]:
     """
     known = [s for s in sizes if s is not None and s != -1]
     if any(s < 0 for s in known) or sizes.count(-1) > 1:
-        raise refused(f"sizes {sizes} have one -1 at most, and nothing below", 2)
+        raise refused(f"sizes {sizes} have one -1 at most, and nothing below")
     total = sum(known)
     if length is None or None in sizes:
         if length is not None and total > length:
-            raise refused(f"sizes {sizes} are more than the length {length} of the axis", 2)
+            raise refused(f"sizes {sizes} are more than the length {length} of the axis")
         return [None if s == -1 else s for s in sizes]
     if total > length or (total < length and -1 not in sizes):
-        raise refused(f"sizes {sizes} do not add up to the length {length} of the axis", 2)
+        raise refused(f"sizes {sizes} do not add up to the length {length} of the axis")
     return [length - total if s == -1 else s for s in sizes]
 
 
 def _reverse_sequence(ctx: ShapeContext) -> Sequence[Shape]:
     shape = ctx.shapes[0]
-    (count,) = with_rank(ctx, 1, 1, 2)
+    (count,) = with_rank(ctx, 1, 1)
     along, batch = ctx.attrs["seq_dim"], ctx.attrs["batch_dim"]
     if along < 0 or batch < 0 or along == batch:
-        raise refused(f"seq_dim {along} and batch_dim {batch} are two axes, none negative", 1)
+        raise refused(f"seq_dim {along} and batch_dim {batch} are two axes, none negative")
     if shape is None:
         return (None,)
     if along >= len(shape) or batch >= len(shape):
         raise refused(
-            f"seq_dim {along} and batch_dim {batch} lie within the rank of {shape_text(shape)}", 1
+            f"seq_dim {along} and batch_dim {batch} lie within the rank of {shape_text(shape)}"
         )
     if None not in (count, shape[batch]) and count != shape[batch]:
         raise refused(
-            f"axis {batch} of {shape_text(shape)} has one entry for each of {count} lengths", 2
+            f"axis {batch} of {shape_text(shape)} has one entry for each of {count} lengths"
         )
     entries = merged_dim(count, shape[batch])
     return ((*shape[:batch], entries, *shape[batch + 1 :]),)
 
 
-_WITHIN = "C1: the axis is a scalar within the rank"
-define("Split", "split_dim: int32, value: T -> output: num_split*T",
-       {"num_split": integer(minimum=1), "T": T}, shape=_split,
-       constraints=[_WITHIN, "C2: num_split divides the length of the axis"])  # fmt: skip
-define("SplitV", "value: T, size_splits: Tlen, split_dim: int32 -> output: num_split*T",
-       {"num_split": integer(minimum=1), "T": T, "Tlen": types(int8, int32, int64, default=int64)},
-       shape=_split_v,
-       constraints=[_WITHIN,
-                    "C2: num_split sizes that add up to the length; one may be -1"])  # fmt: skip
-define("ReverseSequence", "input: T, seq_lengths: Tlen -> output: T",
-       {"seq_dim": integer(), "batch_dim": integer(0), "T": T,
-        "Tlen": types(*INDICES, default=int64)}, shape=_reverse_sequence,
-       constraints=["C1: seq_dim and batch_dim are two axes within the rank",
-                    "C2: seq_lengths is a vector with a length for each entry"])  # fmt: skip
+define("Split", shape=_split)
+define("SplitV", shape=_split_v)
+define("ReverseSequence", shape=_reverse_sequence)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphvm_runtime.dtypes import INDICES, NUMBERS, QUANTIZED, int32, int64
 from graphvm_runtime.errors import DTypeError, ShapeError
 from graphvm_runtime.ops.registry import (
     STATEFUL,
@@ -12,22 +11,13 @@ from graphvm_runtime.ops.registry import (
     ShapeContext,
     Trait,
     Value,
-    boolean,
     define,
-    integer,
-    list_of,
-    shape_attr,
-    text,
-    types,
-)  # fmt: skip
+)
 from graphvm_runtime.ops.shape_functions import from_attr, nothing, refused, scalar
+from graphvm_runtime.ops.signature import types
 from graphvm_runtime.shapes import Shape, TensorType, merged, shape_text
 
 T = types()
-NUMBER = types(*NUMBERS, *QUANTIZED)
-ONE = "C1: the counter is a scalar"
-COUNTER = types(int32, int64)
-FITS = "C1: the value's shape fits the variable's"
 
 
 def _assign(ctx: ShapeContext) -> Sequence[Shape]:
@@ -46,7 +36,6 @@ def _fitted(variable: Shape, value: Shape) -> Shape:
     except ShapeError:
         raise refused(
             f"a value of shape {shape_text(value)} for a variable of shape {shape_text(variable)}",
-            1,
         ) from None
 
 
@@ -56,7 +45,7 @@ def held_behind(ctx: ShapeContext, index: int, attr: str = "dtype") -> TensorTyp
     if held is None:
         return TensorType(dtype, None)
     if held.dtype.base is not dtype.base:
-        raise DTypeError(f"the variable holds {held.dtype.name}, not {dtype.name} (C2)")
+        raise DTypeError(f"the variable holds {held.dtype.name}, not {dtype.name}")
     return held
 
 
@@ -70,7 +59,7 @@ def _held_count(ctx: ShapeContext) -> Sequence[Shape]:
 
 def _scalar(shape: Shape) -> Sequence[Shape]:
     if shape:
-        raise refused(f"the counter is a scalar, got {shape_text(shape)}", 1)
+        raise refused(f"the counter is a scalar, got {shape_text(shape)}")
     return ((),)
 
 
@@ -98,45 +87,20 @@ def named_type(ctx: ShapeContext, index: int) -> TensorType:
     return TensorType(ctx.attrs["dtype"].base, ctx.attrs["shape"])
 
 
-_VARIABLE = {"shape": shape_attr(), "dtype": T, "container": text(b""), "shared_name": text(b"")}
-for _name in ("VariableV2", "Variable"):
-    define(_name, "-> ref: ref dtype", _VARIABLE, shape=from_attr("shape"), effects=STATEFUL,
-           traits=Trait.VARIABLE)  # fmt: skip
-define("Assign", "ref: ref T, value: T -> output_ref: ref T",
-       {"T": T, "validate_shape": boolean(True), "use_locking": boolean(True)},
-       shape=_assign, effects=STATEFUL, constraints=[FITS],
-       on_handles="AssignVariableOp")  # fmt: skip
+define("VariableV2", "Variable", shape=from_attr("shape"), effects=STATEFUL, traits=Trait.VARIABLE)
+define("Assign", shape=_assign, effects=STATEFUL, on_handles="AssignVariableOp")
 for _name in ("AssignAdd", "AssignSub"):
-    define(_name, "ref: ref T, value: T -> output_ref: ref T",
-           {"T": NUMBER, "use_locking": boolean(False)},
-           shape=_updated, effects=STATEFUL, constraints=[FITS],
-           on_handles=f"{_name}VariableOp")  # fmt: skip
-define("IsVariableInitialized", "ref: ref dtype -> is_initialized: bool", {"dtype": T},
-       shape=scalar, effects=STATEFUL, on_handles="VarIsInitializedOp")  # fmt: skip
+    define(_name, shape=_updated, effects=STATEFUL, on_handles=f"{_name}VariableOp")
+define("IsVariableInitialized", shape=scalar, effects=STATEFUL, on_handles="VarIsInitializedOp")
 
-_HELD = "C2: the variable holds elements of that type"
-define("VarHandleOp", "-> resource: resource",
-       {"container": text(b""), "shared_name": text(b""), "debug_name": text(b""), "dtype": T,
-        "shape": shape_attr(), "allowed_devices": list_of("string", ())},
-       shape=scalar, handle=named_type, effects=STATEFUL, traits=Trait.VARIABLE)  # fmt: skip
-define("ReadVariableOp", "resource: resource -> value: dtype", {"dtype": T}, shape=_read,
-       effects=STATEFUL, constraints=[FITS, _HELD])  # fmt: skip
-define("AssignVariableOp", "resource: resource, value: dtype ->",
-       {"dtype": T, "validate_shape": boolean(False)}, shape=_written, effects=STATEFUL,
-       constraints=[FITS, _HELD])  # fmt: skip
-for _name in ("AssignAddVariableOp", "AssignSubVariableOp"):
-    define(_name, "resource: resource, value: dtype ->", {"dtype": T}, shape=_written,
-           effects=STATEFUL, constraints=[FITS, _HELD])  # fmt: skip
-define("VarIsInitializedOp", "resource: resource -> is_initialized: bool", shape=scalar,
-       effects=STATEFUL)  # fmt: skip
-define("DisableCopyOnRead", "resource: resource ->", shape=nothing, effects=STATEFUL)
-define("VariableShape", "input: resource -> output: out_type",
-       {"out_type": types(*INDICES, default=int32)}, shape=_shape_of_held, value=_shape_value,
-       effects=STATEFUL)  # fmt: skip
-define("CountUpTo", "ref: ref T -> output: T", {"limit": integer(), "T": COUNTER},
-       shape=_counted, effects=TRACE, constraints=[ONE])  # fmt: skip
-define("ResourceCountUpTo", "resource: resource -> output: T",
-       {"limit": integer(), "T": COUNTER}, shape=_held_count, effects=TRACE,
-       constraints=[ONE, _HELD])  # fmt: skip
+define("VarHandleOp", shape=scalar, handle=named_type, effects=STATEFUL, traits=Trait.VARIABLE)
+define("ReadVariableOp", shape=_read, effects=STATEFUL)
+define("AssignVariableOp", shape=_written, effects=STATEFUL)
+define("AssignAddVariableOp", "AssignSubVariableOp", shape=_written, effects=STATEFUL)
+define("VarIsInitializedOp", shape=scalar, effects=STATEFUL)
+define("DisableCopyOnRead", shape=nothing, effects=STATEFUL)
+define("VariableShape", shape=_shape_of_held, value=_shape_value, effects=STATEFUL)
+define("CountUpTo", shape=_counted, effects=TRACE)
+define("ResourceCountUpTo", shape=_held_count, effects=TRACE)
 
 __all__ = ["held_behind", "named_type", "nothing"]

@@ -4,36 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphvm_runtime.ops.registry import (
-    QUIET,
-    STATEFUL,
-    ShapeContext,
-    ShapeFn,
-    boolean,
-    define,
-    shape_attr,
-    text,
-    types,
-)  # fmt: skip
+from graphvm_runtime.ops.registry import QUIET, STATEFUL, ShapeContext, ShapeFn, define
 from graphvm_runtime.ops.shape_functions import nothing, refused
 from graphvm_runtime.shapes import Shape, TensorType, is_known, merged
-
-T = types()
-_SCALARS = ["C1: size, index and flow are scalars", "C2: indices and lengths are vectors"]
 
 
 def _scalars(ctx: ShapeContext, *indices: int) -> None:
     for index in indices:
         if ctx.shapes[index]:
-            raise refused(
-                f"input {index} is a scalar, got shape {list(ctx.shapes[index] or ())}", 1
-            )
+            raise refused(f"input {index} is a scalar, got shape {list(ctx.shapes[index] or ())}")
 
 
 def _vector(ctx: ShapeContext, index: int) -> Shape:
     shape = ctx.shapes[index]
     if shape is not None and len(shape) != 1:
-        raise refused(f"input {index} is a vector, got rank {len(shape)}", 2)
+        raise refused(f"input {index} is a vector, got rank {len(shape)}")
     return shape
 
 
@@ -101,34 +86,13 @@ def _size(ctx: ShapeContext) -> Sequence[Shape]:
     return ((),)
 
 
-define("TensorArrayV3", "size: int32 -> handle: resource, flow: float32",
-       {"dtype": T, "element_shape": shape_attr(None), "dynamic_size": boolean(False),
-        "clear_after_read": boolean(True), "identical_element_shapes": boolean(False),
-        "tensor_array_name": text(b"")},
-       shape=_made, handle=_held, effects=STATEFUL, constraints=_SCALARS)  # fmt: skip
-define("TensorArrayGradV3",
-       "handle: resource, flow_in: float32 -> grad_handle: resource, flow_out: float32",
-       {"source": text()}, shape=_derived, handle=_same, effects=STATEFUL,
-       constraints=_SCALARS)  # fmt: skip
-define("TensorArrayWriteV3",
-       "handle: resource, index: int32, value: T, flow_in: float32 -> flow_out: float32",
-       {"T": T}, shape=_flow(1, 3), effects=STATEFUL, constraints=_SCALARS)  # fmt: skip
-define("TensorArrayReadV3", "handle: resource, index: int32, flow_in: float32 -> value: dtype",
-       {"dtype": T}, shape=_read, effects=STATEFUL, constraints=_SCALARS)  # fmt: skip
-define("TensorArrayGatherV3",
-       "handle: resource, indices: int32, flow_in: float32 -> value: dtype",
-       {"dtype": T, "element_shape": shape_attr(None)}, shape=_gathered, effects=STATEFUL,
-       constraints=_SCALARS)  # fmt: skip
-define("TensorArrayScatterV3",
-       "handle: resource, indices: int32, value: T, flow_in: float32 -> flow_out: float32",
-       {"T": T}, shape=_flow(3, vector=1), effects=STATEFUL, constraints=_SCALARS)  # fmt: skip
-define("TensorArrayConcatV3",
-       "handle: resource, flow_in: float32 -> value: dtype, lengths: int64",
-       {"dtype": T, "element_shape_except0": shape_attr(None)}, shape=_concatenated,
-       effects=STATEFUL, constraints=_SCALARS)  # fmt: skip
-define("TensorArraySplitV3",
-       "handle: resource, value: T, lengths: int64, flow_in: float32 -> flow_out: float32",
-       {"T": T}, shape=_flow(3, vector=2), effects=STATEFUL, constraints=_SCALARS)  # fmt: skip
-define("TensorArraySizeV3", "handle: resource, flow_in: float32 -> size: int32", shape=_size,
-       effects=STATEFUL, constraints=_SCALARS)  # fmt: skip
-define("TensorArrayCloseV3", "handle: resource ->", shape=nothing, effects=QUIET)
+define("TensorArrayV3", shape=_made, handle=_held, effects=STATEFUL)
+define("TensorArrayGradV3", shape=_derived, handle=_same, effects=STATEFUL)
+define("TensorArrayWriteV3", shape=_flow(1, 3), effects=STATEFUL)
+define("TensorArrayReadV3", shape=_read, effects=STATEFUL)
+define("TensorArrayGatherV3", shape=_gathered, effects=STATEFUL)
+define("TensorArrayScatterV3", shape=_flow(3, vector=1), effects=STATEFUL)
+define("TensorArrayConcatV3", shape=_concatenated, effects=STATEFUL)
+define("TensorArraySplitV3", shape=_flow(3, vector=2), effects=STATEFUL)
+define("TensorArraySizeV3", shape=_size, effects=STATEFUL)
+define("TensorArrayCloseV3", shape=nothing, effects=QUIET)

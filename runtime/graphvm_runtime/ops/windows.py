@@ -7,20 +7,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from graphvm_runtime.errors import InvalidArgumentError, UnimplementedError
-from graphvm_runtime.ops.registry import Attrs, list_of, text
 from graphvm_runtime.ops.shape_functions import refused
+from graphvm_runtime.ops.signature import Attrs
 from graphvm_runtime.shapes import Dim
-
-PADDING = text(allowed=(b"SAME", b"VALID"))
-ANY_PADDING = text(allowed=(b"SAME", b"VALID", b"EXPLICIT"))
-LAYOUT = text(b"NHWC", allowed=(b"NHWC", b"NCHW"))
-EXPLICIT = list_of("int", ())
-WINDOW = (
-    "C1: strides, dilations and window sizes are four positive numbers, 1 for the batch",
-    "C2: explicit paddings are eight numbers, 0 or more, 0 for batch and channels",
-    "C3: the input has rank 4",
-    "C4: the window fits into the padded input",
-)
 
 
 def spatial_axes(layout: bytes) -> tuple[int, int]:
@@ -99,7 +88,7 @@ class Windows:
         return count
 
     def static(self, axis: int, size: Dim, window: Dim) -> Dim:
-        """`count` of what is known of the sizes (C4)."""
+        """`count` of what is known of the sizes."""
         if self.padding == b"SAME":
             return None if size is None else -(-size // self.strides[axis])
         if size is None or window is None:
@@ -110,7 +99,6 @@ class Windows:
             raise refused(
                 f"a window that reaches over {reach} elements is larger than the "
                 f"{size + before + after} of the padded input",
-                4,
             )
         return self.count(axis, size, window)
 
@@ -140,15 +128,13 @@ def windows_of(attrs: Attrs, sizes: str = "") -> Windows:
     pairs = ((0, 0), (0, 0))
     if attrs["padding"] == b"EXPLICIT":
         if len(explicit) != 8 or min(explicit) < 0:
-            raise refused(f"explicit paddings are 8 numbers, none negative, got {explicit}", 2)
+            raise refused(f"explicit paddings are 8 numbers, none negative, got {explicit}")
         both = [(explicit[2 * i], explicit[2 * i + 1]) for i in range(4)]
         if any(both[0]) or any(both[channel_axis(layout)]):
-            raise refused(f"batch and channels are not padded, got {explicit}", 2)
+            raise refused(f"batch and channels are not padded, got {explicit}")
         pairs = (both[rows], both[columns])
     elif explicit:
-        raise refused(
-            f"explicit paddings with padding={attrs['padding'].decode(errors='replace')}", 2
-        )
+        raise refused(f"explicit paddings with padding={attrs['padding'].decode(errors='replace')}")
     return Windows(
         layout,
         (strides[rows], strides[columns]),
@@ -160,11 +146,5 @@ def windows_of(attrs: Attrs, sizes: str = "") -> Windows:
 
 def _four(name: str, values: Sequence[int]) -> tuple[int, ...]:
     if len(values) != 4 or min(values) < 1:
-        raise refused(f"{name} are four positive numbers, got {list(values)}", 1)
+        raise refused(f"{name} are four positive numbers, got {list(values)}")
     return tuple(values)
-
-
-__all__ = [
-    "ANY_PADDING", "EXPLICIT", "LAYOUT", "PADDING", "WINDOW", "Windows",
-    "channel_axis", "shape_as", "shape_last", "spatial_axes", "windows_of",
-]  # fmt: skip

@@ -6,9 +6,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import numpy as np
-
-from graphvm_runtime.dtypes import Array
 from graphvm_runtime.errors import (
     GraphvmError,
     InternalError,
@@ -19,8 +16,7 @@ from graphvm_runtime.errors import (
     class_of_code,
 )  # fmt: skip
 from graphvm_runtime.ir.graph import Node, source_text
-from graphvm_runtime.ir.infer import infer
-from graphvm_runtime.ops.registry import Value, as_value
+from graphvm_runtime.kernels.shape_rule import inferred, types_of
 from graphvm_runtime.shapes import TensorType, size_of
 from graphvm_runtime.values.handle_value import HandleValue
 
@@ -44,7 +40,7 @@ def translated(
             )
             found.__cause__ = error
         if isinstance(found, InvalidArgumentError) and not found.do:
-            said = _inferred(node, inputs)
+            said = inferred(node, inputs)
             found.do = said.do if isinstance(said, ShapeError) else ""
     else:
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -57,7 +53,7 @@ def translated(
                 "sys.setrecursionlimit",
             )
         elif isinstance(error, MemoryError):
-            found = ResourceExhaustedError(f"out of memory{_wanted(_inferred(node, inputs))}")
+            found = ResourceExhaustedError(f"out of memory{_wanted(inferred(node, inputs))}")
         elif isinstance(error, AttributeError) and isinstance(error.obj, HandleValue):
             # kernels take it as given that a handle is of the kind that they need
             found = InvalidArgumentError(
@@ -75,14 +71,14 @@ def translated(
 
 def _refused(text: str, node: Node | None, inputs: Sequence[Any] | None) -> OpError:
     """The error for inputs that NumPy refused; its own words are for users' own kernels."""
-    said = _inferred(node, inputs)
+    said = inferred(node, inputs)
     if isinstance(said, ShapeError):
         return InvalidArgumentError(said.what, do=said.do)
     if node is None or not node.op.family:
         return InvalidArgumentError(text)
     if said is not None and any(_is_beyond_memory(t) for t in said):
         return ResourceExhaustedError(f"out of memory{_wanted(said)}")
-    types = ", ".join(str(t) for t in _types(node, inputs)) if inputs is not None else ""
+    types = ", ".join(str(t) for t in types_of(node, inputs)) if inputs is not None else ""
     return InvalidArgumentError(
         f"{node.op.name} does not take these inputs{': ' if types else ''}{types}"
     )
@@ -97,53 +93,6 @@ def _is_beyond_memory(type_: TensorType) -> bool:
     """Whether no address space holds such an array."""
     size = size_of(type_.shape)
     return size is not None and size * type_.dtype.size > sys.maxsize // 2**8
-
-
-def _types(node: Node, inputs: Sequence[Any]) -> list[TensorType]:
-    return [
-        TensorType(dtype.base, np.shape(value) if _is_array(value) else ())
-        for dtype, value in zip(node.op.input_dtypes(node.attrs), inputs, strict=True)
-    ]
-
-
-def _inferred(
-    node: Node | None, inputs: Sequence[Any] | None
-) -> Sequence[TensorType] | ShapeError | None:
-    """Output types by the shape function for the inputs as they are; its error where it refuses.
-
-    It is what would have been said where the node was made, had so much been known there; so
-    kernels need not say it again. None where it is not known.
-    """
-    if node is None or inputs is None or len(inputs) != len(node.inputs):
-        return None
-    try:
-        return infer(node.op, _types(node, inputs), node.attrs, _Known(inputs))
-    except ShapeError as error:
-        return error
-    except Exception:
-        return None  # whatever it is, it would hide the error that is to be reported
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, np.generic))
-
-
-class _Known:
-    """Resolver of a node whose inputs are there."""
-
-    def __init__(self, inputs: Sequence[Any]) -> None:
-        self._inputs = inputs
-
-    def value(self, index: int) -> Value | None:
-        array = self.constant(index)
-        return None if array is None else as_value(array)
-
-    def constant(self, index: int) -> Array | None:
-        value = self._inputs[index]
-        return np.asarray(value) if _is_array(value) else None
-
-    def handle(self, index: int) -> TensorType | None:
-        return None
 
 
 def raise_translated(

@@ -18,7 +18,8 @@ from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_tex
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.control_flow import MERGES
 from graphvm_runtime.ops.functional import LOOPS, REGIONS
-from graphvm_runtime.ops.registry import FuncRef, OpDef, Trait, known
+from graphvm_runtime.ops.registry import OpDef, Trait, known
+from graphvm_runtime.ops.signature import FuncRef
 from graphvm_runtime.shapes import TensorType
 
 HANDLE = TensorType(resource, ())
@@ -163,8 +164,9 @@ class _Body:
         op = node.op.name
         if node.op.traits & Trait.VARIABLE and node.outputs[0].dtype.is_ref:
             return _variable(node)
-        if op == "Barrier":
-            return node.changed(op=lookup("_Barrier"), outputs=(HANDLE,))
+        made = _maker(node)
+        if made is not None:
+            return node.changed(op=made, outputs=(HANDLE,))
         if op == "_Arg" and node.outputs[0].dtype.is_ref:
             return self.argument(node)
         refs = [self.is_ref(e) for e in node.inputs]
@@ -315,10 +317,22 @@ def _variable(node: Node) -> Node:
     return node.changed(op=lookup("_Reference"), attrs=MappingProxyType(attrs), outputs=(HANDLE,))
 
 
+def _maker(node: Node) -> OpDef | None:
+    """The op that makes a handle where this one makes a reference."""
+    outputs = node.op.outputs
+    if len(outputs) != 1 or not outputs[0].is_ref or any(a.is_ref for a in node.op.inputs):
+        return None
+    return _form(node)
+
+
 def _resource_form(node: Node) -> OpDef | None:
     """The op on a handle that does what this one does to a reference."""
     if not node.op.inputs or not node.op.inputs[0].is_ref:
         return None
+    return _form(node)
+
+
+def _form(node: Node) -> OpDef | None:
     name = node.op.name
     forms = (node.op.on_handles, f"Resource{name}", f"_{name}")
     return next((lookup(form) for form in forms if known(form)), None)

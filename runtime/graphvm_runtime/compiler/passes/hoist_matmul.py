@@ -19,7 +19,7 @@ from graphvm_runtime.ir.effects import SideEffects
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, ordered, unused
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.functional import LOOPS
-from graphvm_runtime.ops.registry import AttrValue, FuncRef
+from graphvm_runtime.ops.signature import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType, bytes_of
 
 FEWEST = 4  # elements of a sequence

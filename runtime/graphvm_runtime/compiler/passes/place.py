@@ -22,7 +22,8 @@ from graphvm_runtime.errors import InvalidArgumentError
 from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, source_text, unused
 from graphvm_runtime.ops.functional import LOOPS, REGIONS
-from graphvm_runtime.ops.registry import PURE, AttrValue, FuncRef, Trait
+from graphvm_runtime.ops.registry import PURE, Trait
+from graphvm_runtime.ops.signature import AttrValue, FuncRef
 
 _CLASS = "_class"
 _PREFIX = b"loc:@"

@@ -10,7 +10,8 @@ from graphvm_runtime.dtypes import int32
 from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, unused
 from graphvm_runtime.ops.functional import CASES
-from graphvm_runtime.ops.registry import AttrValue, FuncRef, lookup
+from graphvm_runtime.ops.registry import lookup
+from graphvm_runtime.ops.signature import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType
 
 _INDEX = TensorType(int32, ())

@@ -26,7 +26,7 @@ from graphvm_runtime.ir.graph import (
     unused,
 )
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS, REGIONS
-from graphvm_runtime.ops.registry import AttrValue
+from graphvm_runtime.ops.signature import AttrValue
 from graphvm_runtime.shapes import TensorType
 
 BOOL = TensorType(bool_, ())

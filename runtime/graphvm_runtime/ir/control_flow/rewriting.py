@@ -22,7 +22,8 @@ from graphvm_runtime.ir.graph import (
 )
 from graphvm_runtime.ops import lookup
 from graphvm_runtime.ops.control_flow import PRIMITIVES, SWITCHES
-from graphvm_runtime.ops.registry import AttrValue, FuncRef, Trait
+from graphvm_runtime.ops.registry import Trait
+from graphvm_runtime.ops.signature import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType
 
 _NUMBERS = re.compile(r"(\d+)")

@@ -10,7 +10,8 @@ from graphvm_runtime.dtypes import int32
 from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Endpoint, Function, Node, Source, unused
-from graphvm_runtime.ops.registry import AttrValue, lookup
+from graphvm_runtime.ops.registry import lookup
+from graphvm_runtime.ops.signature import AttrValue
 from graphvm_runtime.shapes import TensorType
 
 

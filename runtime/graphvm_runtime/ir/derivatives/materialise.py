@@ -45,7 +45,7 @@ from graphvm_runtime.ir.graph import (
     unused,
 )
 from graphvm_runtime.ops.functional import BRANCHES, LOOPS
-from graphvm_runtime.ops.registry import FuncRef
+from graphvm_runtime.ops.signature import FuncRef
 from graphvm_runtime.shapes import TensorType
 
 _LIST = TensorType(variant, ())

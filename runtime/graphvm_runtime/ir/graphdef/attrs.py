@@ -19,7 +19,7 @@ from graphvm_runtime.ir.graphdef.tensor_proto import (
     shape_of_proto,
     shape_proto,
 )
-from graphvm_runtime.ops.registry import AttrValue, FuncRef
+from graphvm_runtime.ops.signature import AttrValue, FuncRef
 from graphvm_runtime.protos.attr_value_pb2 import AttrValue as AttrProto
 from graphvm_runtime.protos.attr_value_pb2 import NameAttrList
 from graphvm_runtime.protos.tensor_pb2 import TensorProto

@@ -14,7 +14,7 @@ from graphvm_runtime.errors import GraphError
 from graphvm_runtime.ir.graph import Endpoint, Function, unused
 from graphvm_runtime.ir.graphdef.attrs import Bindings, read_attr
 from graphvm_runtime.ir.names import split_output
-from graphvm_runtime.ops.registry import AttrValue, FuncRef
+from graphvm_runtime.ops.signature import AttrValue, FuncRef
 from graphvm_runtime.protos.function_pb2 import FunctionDef
 from graphvm_runtime.protos.op_def_pb2 import OpDef as OpDefProto
 

@@ -39,7 +39,8 @@ from graphvm_runtime.ir.inference_cache import Types
 from graphvm_runtime.ir.names import legal_name, parse_body_output, parse_output
 from graphvm_runtime.ops.control_flow import MERGES, NEXTS
 from graphvm_runtime.ops.functional import CALLS
-from graphvm_runtime.ops.registry import REQUIRED, Attrs, AttrValue, FuncRef, OpDef, known, lookup
+from graphvm_runtime.ops.registry import OpDef, known, lookup
+from graphvm_runtime.ops.signature import REQUIRED, Attrs, AttrValue, FuncRef
 from graphvm_runtime.protos.node_def_pb2 import NodeDef
 from graphvm_runtime.protos.op_def_pb2 import OpDef as OpDefProto
 from graphvm_runtime.shapes import TensorType, merged, shape_text

@@ -24,7 +24,7 @@ from graphvm_runtime.ir.graphdef.debug_info import Sources
 from graphvm_runtime.ir.graphdef.functions import Instances, arg_types, flat_names, result_ends
 from graphvm_runtime.ir.graphdef.node_reader import SHAPES, Reader
 from graphvm_runtime.ir.graphdef.tensor_proto import shape_of_proto
-from graphvm_runtime.ops.registry import AttrValue, FuncRef
+from graphvm_runtime.ops.signature import AttrValue, FuncRef
 from graphvm_runtime.protos.function_pb2 import FunctionDef, FunctionDefLibrary
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.protos.op_def_pb2 import OpDef as OpDefProto

@@ -9,7 +9,8 @@ from graphvm_runtime.ir.graph import GRADIENT, Endpoint, Function, Graph, Node
 from graphvm_runtime.ir.graphdef.attrs import face_of_attr, kind_of, write_attr, write_attr_into
 from graphvm_runtime.ir.graphdef.debug_info import SourceWriter
 from graphvm_runtime.ir.graphdef.tensor_proto import shape_proto
-from graphvm_runtime.ops.registry import REQUIRED, Arg, OpDef
+from graphvm_runtime.ops.registry import OpDef
+from graphvm_runtime.ops.signature import REQUIRED, Arg
 from graphvm_runtime.protos.function_pb2 import FunctionDef
 from graphvm_runtime.protos.graph_pb2 import GraphDef
 from graphvm_runtime.protos.node_def_pb2 import NodeDef

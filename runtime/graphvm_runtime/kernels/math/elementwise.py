@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from graphvm_runtime.dtypes import Array, DType, bfloat16, bool_, string
-from graphvm_runtime.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from graphvm_runtime.errors import (
+    DTypeError,
+    GraphvmError,
+    InternalError,
+    InvalidArgumentError,
+    UnimplementedError,
+)
 from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.precision import as_strings, is_low, widened
 from graphvm_runtime.kernels.registry import Kernel, kernel, ufunc
@@ -42,6 +48,7 @@ ufunc("Conj", np.conjugate)
 ufunc("IsNan", np.isnan)
 ufunc("IsInf", np.isinf)
 ufunc("IsFinite", np.isfinite)
+ufunc("NextAfter", np.nextafter)
 ufunc("LogicalAnd", np.logical_and, "{0} & {1}")
 ufunc("LogicalOr", np.logical_or, "{0} | {1}")
 
@@ -84,6 +91,15 @@ def _comparison(node: Node) -> Kernel:
 
 
 kernel("Less", "LessEqual", "Greater", "GreaterEqual")(_comparison)
+
+
+@kernel("ApproximateEqual")
+def _approximately_equal(node: Node) -> Callable[..., Any]:
+    dtype = element_type(node)
+    tolerance = node.attrs["tolerance"]
+    if not is_low(dtype) and dtype.kind != "V":
+        tolerance = dtype.type(tolerance) if dtype.kind == "f" else tolerance
+    return lambda x, y: np.abs(x - y) < tolerance
 
 
 @kernel("Equal", "NotEqual")
@@ -147,12 +163,14 @@ def _clip(node: Node) -> Kernel:
 # ----------------------------------------------------------------------------------------- division
 
 
-def _checked(function: Callable[..., Any]) -> Kernel:
+def _checked(
+    function: Callable[..., Any], error: type[GraphvmError] = InvalidArgumentError
+) -> Kernel:
     """An integer division that refuses zero, unless there is nothing to divide."""
 
     def call(x: Array, y: Array) -> Any:
         if not (y.all() if y.ndim else y) and x.size:
-            raise InvalidArgumentError(ZERO_DIVISION)
+            raise error(ZERO_DIVISION)
         return function(x, y)
 
     return Kernel(call)
@@ -164,8 +182,16 @@ def truncated_division(x: Array, y: Array) -> Any:
     return quotient + ((quotient * y != x) & ((x < 0) != (y < 0)))
 
 
-@kernel("RealDiv")
+def _complex_division(x: Array, y: Array) -> Any:
+    """Not a number where the divisor is zero; NumPy gives infinities there."""
+    nan = y.dtype.type(complex(np.nan, np.nan))
+    return np.where(y == 0, nan, np.true_divide(x, y))
+
+
+@kernel("RealDiv", "Div")
 def _real_div(node: Node) -> Kernel:
+    if node.attrs["T"].is_complex:
+        return Kernel(_complex_division)
     if node.attrs["T"].is_integer:
         dtype = element_type(node)
         return _checked(lambda x, y: truncated_division(x, y).astype(dtype))
@@ -187,6 +213,23 @@ def _floor_div(node: Node) -> Kernel:
     return Kernel(call, out=True, inplace=True)
 
 
+@kernel("TruncateDiv")
+def _truncate_div(node: Node) -> Kernel:
+    dtype = element_type(node)
+    if node.attrs["T"].is_integer:
+        return _checked(lambda x, y: truncated_division(x, y).astype(dtype), InternalError)
+    return Kernel(widened(lambda x, y: np.trunc(np.true_divide(x, y)), dtype))
+
+
+@kernel("Mod", "TruncateMod")
+def _truncate_mod(node: Node) -> Kernel:
+    if node.attrs["T"].is_integer:
+        # TensorFlow's class of error, which it is for these two ops
+        error = InternalError if node.op.name == "TruncateMod" else InvalidArgumentError
+        return _checked(np.fmod, error)
+    return Kernel(np.fmod, out=True, inplace=True)
+
+
 @kernel("FloorMod")
 def _floor_mod(node: Node) -> Kernel:
     if node.attrs["T"].is_integer:
@@ -204,7 +247,27 @@ def _div_no_nan(node: Node) -> Kernel:
     return Kernel(call)
 
 
-@kernel("Reciprocal")
+@kernel("MulNoNan")
+def _mul_no_nan(node: Node) -> Callable[..., Any]:
+    zero = element_type(node).type(0)
+    return lambda x, y: np.where(y == zero, zero, x * y)
+
+
+_WITHOUT_NAN: dict[str, Callable[..., Any]] = {
+    "Xdivy": lambda x, y: _complex_division(x, y) if y.dtype.kind == "c" else np.true_divide(x, y),
+    "Xlogy": lambda x, y: x * np.log(y),
+    "Xlog1py": lambda x, y: x * np.log1p(y),
+}
+
+
+@kernel(*_WITHOUT_NAN)
+def _zero_at_zero(node: Node) -> Callable[..., Any]:
+    """Zero where the first input is, whatever the second is."""
+    function, zero = _WITHOUT_NAN[node.op.name], element_type(node).type(0)
+    return widened(lambda x, y: np.where(x == zero, zero, function(x, y)), zero.dtype)
+
+
+@kernel("Reciprocal", "Inv")
 def _reciprocal(node: Node) -> Kernel:
     if node.attrs["T"].is_integer:
         one = element_type(node).type(1)
@@ -369,7 +432,8 @@ _composed("TanhGrad", _tanh_grad)
 _composed("SqrtGrad", _sqrt_grad, _low_sqrt_grad)
 _composed("RsqrtGrad", _rsqrt_grad)
 _composed("SquaredDifference", _squared_difference)
-_composed("ReciprocalGrad", _reciprocal_grad, _low_reciprocal_grad)
+for _name in ("ReciprocalGrad", "InvGrad"):
+    _composed(_name, _reciprocal_grad, _low_reciprocal_grad)
 
 
 # ---------------------------------------------------------------------------------- choosing, casts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -182,7 +181,41 @@ def _arg_extreme(node: Node) -> Callable[..., Any]:
     return call
 
 
-@kernel("AddN")
+@kernel("EuclideanNorm")
+def _euclidean_norm(node: Node) -> Callable[..., Any]:
+    dtype = element_type(node)
+    keep: bool = node.attrs["keep_dims"]
+    exact = SINGLE if is_low(dtype) else dtype
+
+    def call(x: Array, axes: Array) -> Any:
+        wide = x.astype(exact, copy=False)
+        squares = wide * wide.conj() if exact.kind == "c" else wide * wide
+        total = _sum_up(squares, axes_of(axes), exact, None, keep)
+        return np.sqrt(total).astype(dtype, copy=False)
+
+    return call
+
+
+@kernel("CumulativeLogsumexp")
+def _cumulative_logsumexp(node: Node) -> Callable[..., Any]:
+    exclusive, reverse = node.attrs["exclusive"], node.attrs["reverse"]
+    dtype = element_type(node)
+    exact = SINGLE if is_low(dtype) else dtype
+
+    def call(x: Array, axis: Array) -> Any:
+        at = int(axis)
+        along = np.moveaxis(x, at, 0).astype(exact, copy=False)
+        along = along[::-1] if reverse else along
+        out = np.logaddexp.accumulate(along, 0)
+        if exclusive:
+            out = np.concatenate([np.full_like(out[:1], -np.inf), out[:-1]])
+        out = out[::-1] if reverse else out
+        return np.ascontiguousarray(np.moveaxis(out, 0, at).astype(dtype, copy=False))
+
+    return call
+
+
+@kernel("AddN", "AccumulateNV2")
 def _add_n(node: Node) -> Kernel:
     if node.attrs["T"] is variant:
         return Kernel(lambda *lists: _added_lists(lists))
@@ -213,50 +246,6 @@ def _added_lists(lists: tuple[TensorList, ...]) -> TensorList:
     for other in lists[1:]:
         total = total.added(other)
     return total
-
-
-_FEW = 64  # elements that are added one by one sooner than they are sorted
-
-
-@kernel("UnsortedSegmentSum")
-def _unsorted_segment_sum(node: Node) -> Callable[..., Any]:
-    dtype = element_type(node)
-
-    def call(data: Array, ids: Array, num_segments: Array) -> Any:
-        count = int(num_segments)
-        if data.shape[: ids.ndim] != ids.shape:
-            raise InvalidArgumentError(
-                f"the shape {list(ids.shape)} of the ids does not start the shape "
-                f"{list(data.shape)} of the data"
-            )
-        if count < 0:
-            raise InvalidArgumentError(f"num_segments is not negative, got {count}")
-        inner = data.shape[ids.ndim :]
-        rows = data.reshape(ids.size, math.prod(inner))  # also where either is 0
-        if not rows.size:  # nothing goes anywhere, so no id is wrong
-            return np.zeros((count, *inner), dtype)
-        flat = ids.reshape(-1)
-        bad = flat >= count
-        if bad.any():
-            at = int(bad.argmax())
-            raise InvalidArgumentError(
-                f"segment_ids[{','.join(map(str, np.unravel_index(at, ids.shape)))}] = "
-                f"{flat[at]} is not in [0, {count})"
-            )
-        if (flat < 0).any():
-            kept = flat >= 0
-            flat, rows = flat[kept], rows[kept]
-        out = np.zeros((count, rows.shape[1]), dtype)
-        if rows.size <= _FEW or is_low(dtype):  # reduceat would add them up in float32
-            np.add.at(out, flat, rows)
-        else:
-            order = flat.argsort(kind="stable")
-            ordered = flat[order]
-            starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-            out[ordered[starts]] = np.add.reduceat(rows[order], starts, 0, dtype)
-        return out.reshape((count, *inner))
-
-    return call
 
 
 @kernel("Range")

@@ -1,5 +1,1 @@
-"""The math family."""
-
-from graphvm_runtime.ops.math import elementwise, product, reduction
-
-__all__ = ["elementwise", "product", "reduction"]
+"""Mathematics: element by element, products and reductions."""

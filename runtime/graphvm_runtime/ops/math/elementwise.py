@@ -4,25 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphvm_runtime.dtypes import (
-    COMPLEX,
-    FLOATS,
-    NUMBERS,
-    QUANTIZED,
-    REALS,
-    SIGNED,
-    complex64,
-    int32,
-    int64,
-    string,
-    uint8,
-    variant,
-)  # fmt: skip
 from graphvm_runtime.errors import ShapeError
-from graphvm_runtime.ops.registry import ShapeContext, Trait, Value, boolean, define, types
+from graphvm_runtime.ops.registry import ShapeContext, Trait, Value, define
 from graphvm_runtime.ops.shape_functions import (
-    BROADCASTS,
-    SAME_SHAPES,
     agreed,
     agreeing,
     computed,
@@ -31,38 +15,35 @@ from graphvm_runtime.ops.shape_functions import (
     pointwise,
     refused,
     unchanged,
-)  # fmt: skip
+)
 from graphvm_runtime.shapes import Shape, broadcast, is_compatible, is_known, shape_text
-
-ANY = types()
-INEXACT = types(*FLOATS, *COMPLEX)
-SIGNED_REALS = types(*FLOATS, *SIGNED)
-SIGNED_NUMBERS = types(*FLOATS, *SIGNED, *COMPLEX)
-UNARY = "x: T -> y: T"
-BINARY = "x: T, y: T -> z: T"
-COMPARISON = "x: T, y: T -> z: bool"
 
 # ----------------------------------------------------------------------------- one number at a time
 
-define("Conj", "input: T -> output: T", {"T": types(*COMPLEX, variant, default=complex64)},
-       shape=unchanged)  # fmt: skip
-define("Neg", UNARY, {"T": SIGNED_NUMBERS}, shape=unchanged, value=computed(lambda x: -x))
-define("Abs", UNARY, {"T": SIGNED_REALS}, shape=unchanged, value=computed(abs))
-define("Sign", UNARY, {"T": SIGNED_NUMBERS}, shape=unchanged)
-define("Reciprocal", UNARY, {"T": SIGNED_NUMBERS}, shape=unchanged)
-define("Square", UNARY, {"T": types(*NUMBERS)}, shape=unchanged, value=computed(lambda x: x * x))
-for _name in ("Sqrt", "Rsqrt", "Exp", "Expm1", "Log", "Log1p", "Sin", "Cos", "Tanh", "Sigmoid"):
-    define(_name, UNARY, {"T": INEXACT}, shape=unchanged)
-for _name in ("SqrtGrad", "RsqrtGrad", "TanhGrad", "SigmoidGrad", "ReciprocalGrad"):
-    define(_name, "y: T, dy: T -> z: T", {"T": INEXACT}, shape=agreeing,
-           constraints=[SAME_SHAPES])  # fmt: skip
-for _name in ("Floor", "Ceil", "Rint"):
-    define(_name, UNARY, {"T": types(*FLOATS)}, shape=unchanged)
-define("Round", UNARY, {"T": SIGNED_NUMBERS}, shape=unchanged, value=passed,
-       doc="the nearest whole number, the even one of two")  # fmt: skip
-define("LogicalNot", "x: bool -> y: bool", shape=unchanged)
-for _name in ("IsNan", "IsInf", "IsFinite"):
-    define(_name, "x: T -> y: bool", {"T": types(*FLOATS)}, shape=unchanged)
+define("Conj", shape=unchanged)
+define("Neg", shape=unchanged, value=computed(lambda x: -x))
+define("Abs", shape=unchanged, value=computed(abs))
+define("Sign", shape=unchanged)
+define("Reciprocal", shape=unchanged)
+define("Square", shape=unchanged, value=computed(lambda x: x * x))
+define(
+    "Sqrt",
+    "Rsqrt",
+    "Exp",
+    "Expm1",
+    "Log",
+    "Log1p",
+    "Sin",
+    "Cos",
+    "Tanh",
+    "Sigmoid",
+    shape=unchanged,
+)
+define("SqrtGrad", "RsqrtGrad", "TanhGrad", "SigmoidGrad", "ReciprocalGrad", shape=agreeing)
+define("Floor", "Ceil", "Rint", shape=unchanged)
+define("Round", shape=unchanged, value=passed, doc="the nearest whole number, the even one of two")
+define("LogicalNot", shape=unchanged)
+define("IsNan", "IsInf", "IsFinite", shape=unchanged)
 
 
 def _cast_value(ctx: ShapeContext) -> Value | None:
@@ -74,8 +55,7 @@ def _cast_value(ctx: ShapeContext) -> Value | None:
     return None if value is None else fitting(value, to)
 
 
-define("Cast", "x: SrcT -> y: DstT", {"SrcT": ANY, "DstT": ANY, "Truncate": boolean(False)},
-       shape=unchanged, value=_cast_value, traits=Trait.SAME_TYPE_IDENTITY)  # fmt: skip
+define("Cast", shape=unchanged, value=_cast_value, traits=Trait.SAME_TYPE_IDENTITY)
 
 # -------------------------------------------------------------------------------- two at a time
 
@@ -91,43 +71,40 @@ def _equality(ctx: ShapeContext) -> Sequence[Shape]:
         return ((),)  # one False (True for NotEqual) stands for all
 
 
-def _binary(
-    name: str, *allowed: object, value: object = None, commutative: bool = False,
-    signature: str = BINARY,
-) -> None:  # fmt: skip
-    define(name, signature, {"T": types(*allowed)}, shape=pointwise,  # type: ignore[arg-type]
-           value=value, commutative=commutative, constraints=[BROADCASTS])  # type: ignore[arg-type]  # fmt: skip
-
-
-_NARROW = (*FLOATS, *SIGNED, uint8, *COMPLEX)
-
-_binary("Add", *_NARROW, string, value=computed(lambda x, y: x + y))
-_binary("AddV2", *NUMBERS, value=computed(lambda x, y: x + y), commutative=True)
-_binary("Sub", *NUMBERS, value=computed(lambda x, y: x - y))
-_binary("Mul", *NUMBERS, value=computed(lambda x, y: x * y), commutative=True)
-_binary("RealDiv", *NUMBERS)
-_binary("FloorDiv", *NUMBERS, value=computed(lambda x, y: x // y))
-_binary("FloorMod", *REALS, value=computed(lambda x, y: x % y))
-_binary("DivNoNan", *FLOATS, *COMPLEX)
-_binary("SquaredDifference", *FLOATS, int32, int64, *COMPLEX, commutative=True)
-_binary("Pow", *FLOATS, *SIGNED, *COMPLEX)
-_binary("Maximum", *REALS, value=computed(max))
-_binary("Minimum", *REALS, value=computed(min))
-for _name in ("Less", "LessEqual", "Greater", "GreaterEqual"):
-    _binary(_name, *REALS, signature=COMPARISON)
-for _name in ("Equal", "NotEqual"):
-    define(_name, COMPARISON, {"T": ANY, "incompatible_shape_error": boolean(True)},
-           shape=_equality, commutative=True, constraints=[BROADCASTS])  # fmt: skip
-for _name in ("LogicalAnd", "LogicalOr"):
-    define(_name, "x: bool, y: bool -> z: bool", shape=pointwise, commutative=True,
-           constraints=[BROADCASTS])  # fmt: skip
+define("Add", "AddV2", shape=pointwise, value=computed(lambda x, y: x + y))
+define("Sub", shape=pointwise, value=computed(lambda x, y: x - y))
+define("Mul", shape=pointwise, value=computed(lambda x, y: x * y))
+define("FloorDiv", shape=pointwise, value=computed(lambda x, y: x // y))
+define("FloorMod", shape=pointwise, value=computed(lambda x, y: x % y))
+define("Maximum", shape=pointwise, value=computed(max))
+define("Minimum", shape=pointwise, value=computed(min))
+define(
+    "RealDiv",
+    "DivNoNan",
+    "SquaredDifference",
+    "Pow",
+    "Less",
+    "LessEqual",
+    "Greater",
+    "GreaterEqual",
+    "LogicalAnd",
+    "LogicalOr",
+    shape=pointwise,
+)
+define("Equal", "NotEqual", shape=_equality)
+define(
+    "Div", "Mod", "TruncateDiv", "TruncateMod", "MulNoNan", "Xdivy", "Xlog1py", "Xlogy",
+    "NextAfter", shape=pointwise,
+)  # fmt: skip
+define("ApproximateEqual", "InvGrad", shape=agreeing)
+define("Inv", shape=unchanged)
 
 # ------------------------------------------------------------------------------------- choosing
 
 
 def _select(ctx: ShapeContext) -> Sequence[Shape]:
     condition = ctx.shapes[0]
-    out = agreed(ctx.shapes[1:], 1)
+    out = agreed(ctx.shapes[1:])
     if condition is None or out is None:
         return (out,)
     if condition == () or is_compatible(condition, out):
@@ -136,8 +113,8 @@ def _select(ctx: ShapeContext) -> Sequence[Shape]:
         return (out,)
     raise refused(
         f"the condition {shape_text(condition)} is neither a scalar, nor a vector of rows, nor of "
-        f"the shape {shape_text(out)}", 2,
-    )  # fmt: skip
+        f"the shape {shape_text(out)}",
+    )
 
 
 def _select_v2(ctx: ShapeContext) -> Sequence[Shape]:
@@ -147,12 +124,10 @@ def _select_v2(ctx: ShapeContext) -> Sequence[Shape]:
     try:
         return (broadcast(condition, broadcast(then, other)),)
     except ShapeError as error:
-        raise refused(error.what, 1, error.do) from None
+        raise refused(error.what, error.do) from None
 
 
-define("Select", "condition: bool, t: T, e: T -> output: T", {"T": ANY}, shape=_select,
-       constraints=["C1: t and e have the same shape",
-                    "C2: the condition is a scalar, their shape, or an entry a row"])  # fmt: skip
+define("Select", shape=_select)
 
 
 def _clip(ctx: ShapeContext) -> Sequence[Shape]:
@@ -162,13 +137,10 @@ def _clip(ctx: ShapeContext) -> Sequence[Shape]:
         if bound is None or bound == () or is_compatible(bound, shape):
             continue
         raise refused(
-            f"{name} is a scalar or of the shape {shape_text(shape)}, got {shape_text(bound)}", 1
+            f"{name} is a scalar or of the shape {shape_text(shape)}, got {shape_text(bound)}"
         )
     return (shape,)
 
 
-define("ClipByValue", "t: T, clip_value_min: T, clip_value_max: T -> output: T",
-       {"T": types(*NUMBERS, *QUANTIZED)}, shape=_clip,
-       constraints=["C1: each bound is a scalar or has the shape of t"])  # fmt: skip
-define("SelectV2", "condition: bool, t: T, e: T -> output: T", {"T": ANY}, shape=_select_v2,
-       constraints=[BROADCASTS])  # fmt: skip
+define("ClipByValue", shape=_clip)
+define("SelectV2", shape=_select_v2)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphvm_runtime.dtypes import COMPLEX, FLOATS, UNSIGNED, int16, int32, int64
 from graphvm_runtime.errors import ShapeError
-from graphvm_runtime.ops.registry import ShapeContext, boolean, define, types
+from graphvm_runtime.ops.registry import ShapeContext, define
 from graphvm_runtime.ops.shape_functions import (
+    agreed,
     refused,
     with_rank,
     with_rank_at_least,
@@ -16,19 +16,19 @@ from graphvm_runtime.shapes import Shape, broadcast, shape_text
 
 
 def _matmul(ctx: ShapeContext) -> Sequence[Shape]:
-    a, b = with_rank(ctx, 0, 2, 1), with_rank(ctx, 1, 2, 1)
+    a, b = with_rank(ctx, 0, 2), with_rank(ctx, 1, 2)
     rows, inner = reversed(a) if ctx.attrs["transpose_a"] else a
     below, columns = reversed(b) if ctx.attrs["transpose_b"] else b
     if inner is not None and below is not None and inner != below:
         raise refused(
             f"inner dimensions differ: {inner} of {shape_text(a)} against {below} of "
-            f"{shape_text(b)}", 2,
-        )  # fmt: skip
+            f"{shape_text(b)}",
+        )
     return ((rows, columns),)
 
 
 def _batch_matmul(ctx: ShapeContext) -> Sequence[Shape]:
-    x, y = with_rank_at_least(ctx, 0, 2, 1), with_rank_at_least(ctx, 1, 2, 1)
+    x, y = with_rank_at_least(ctx, 0, 2), with_rank_at_least(ctx, 1, 2)
     if x is None or y is None:
         return (None,)
     rows, inner = reversed(x[-2:]) if ctx.attrs["adj_x"] else x[-2:]
@@ -36,25 +36,27 @@ def _batch_matmul(ctx: ShapeContext) -> Sequence[Shape]:
     if inner is not None and below is not None and inner != below:
         raise refused(
             f"inner dimensions differ: {inner} of {shape_text(x)} against {below} of "
-            f"{shape_text(y)}", 2,
-        )  # fmt: skip
+            f"{shape_text(y)}",
+        )
     try:
         batch = broadcast(x[:-2], y[:-2]) or ()
     except ShapeError as error:
-        raise refused(error.what, 3, error.do) from None
+        raise refused(error.what, error.do) from None
     return ((*batch, rows, columns),)
 
 
-define("MatMul", "a: T, b: T -> product: T",
-       {"transpose_a": boolean(False), "transpose_b": boolean(False),
-        "T": types(*FLOATS, int32, int64, *UNSIGNED, *COMPLEX),
-        "grad_a": boolean(False), "grad_b": boolean(False)},
-       shape=_matmul,
-       constraints=["C1: both are matrices", "C2: the inner dimensions are equal"])  # fmt: skip
-define("BatchMatMulV2", "x: T, y: T -> output: T",
-       {"T": types(*FLOATS, int16, int32, int64, *UNSIGNED, *COMPLEX),
-        "adj_x": boolean(False), "adj_y": boolean(False),
-        "grad_x": boolean(False), "grad_y": boolean(False)},
-       shape=_batch_matmul,
-       constraints=["C1: both have rank 2 or more", "C2: the inner dimensions are equal",
-                    "C3: the other axes broadcast"])  # fmt: skip
+define("MatMul", shape=_matmul)
+
+
+def _same_batch(ctx: ShapeContext) -> Sequence[Shape]:
+    """The older form, which does not broadcast."""
+    (found,) = _batch_matmul(ctx)
+    x, y = ctx.shapes
+    if x is not None and y is not None:
+        agreed([x[:-2], y[:-2]])
+    return (found,)
+
+
+define("SparseMatMul", shape=_matmul)
+define("BatchMatMulV2", "BatchMatMulV3", shape=_batch_matmul)
+define("BatchMatMul", shape=_same_batch)

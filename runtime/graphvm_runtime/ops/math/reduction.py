@@ -6,25 +6,13 @@ import math
 from collections.abc import Sequence
 
 from graphvm_runtime.dtypes import (
-    FLOATS,
-    INDICES,
     NUMBERS,
     QUANTIZED,
     REALS,
-    SIGNED,
-    bool_,
-    int16,
-    int32,
-    int64,
-    uint16,
-    uint32,
-    uint64,
-    variant,
 )
-from graphvm_runtime.ops.registry import ShapeContext, Value, boolean, define, integer, types
+from graphvm_runtime.ops.registry import ShapeContext, Value, define
 from graphvm_runtime.ops.shape_functions import (
-    AXES_IN_RANK,
-    SAME_SHAPES,
+    agreed,
     agreeing,
     fitting,
     normalized,
@@ -34,11 +22,11 @@ from graphvm_runtime.ops.shape_functions import (
     reduction,
     refused,
 )
-from graphvm_runtime.shapes import Shape, is_compatible, shape_text
+from graphvm_runtime.ops.signature import types
+from graphvm_runtime.shapes import Shape, shape_text
 
 ALL_NUMBERS = types(*NUMBERS, *QUANTIZED)
 ALL_REALS = types(*REALS, *QUANTIZED)
-INDEX = types(*INDICES, default=int32)
 
 
 def _product_value(ctx: ShapeContext) -> Value | None:
@@ -62,20 +50,12 @@ def _sum_value(ctx: ShapeContext) -> Value | None:
     return (result,) if ctx.attrs["keep_dims"] else result
 
 
-_REDUCTION = "input: T, reduction_indices: Tidx -> output: T"
 for _name, _types, _value in (
     ("Sum", ALL_NUMBERS, _sum_value), ("Mean", ALL_NUMBERS, None),
     ("Prod", ALL_NUMBERS, _product_value), ("Max", ALL_REALS, None), ("Min", ALL_REALS, None),
 ):  # fmt: skip
-    define(_name, _REDUCTION, {"keep_dims": boolean(False), "T": _types, "Tidx": INDEX},
-           shape=reduction, value=_value, constraints=[AXES_IN_RANK])  # fmt: skip
-for _name in ("All", "Any"):
-    define(_name, "input: bool, reduction_indices: Tidx -> output: bool",
-           {"keep_dims": boolean(False), "Tidx": INDEX}, shape=reduction,
-           constraints=[AXES_IN_RANK])  # fmt: skip
-
-
-_ONE_AXIS = "C1: the axis is a scalar within the rank"
+    define(_name, shape=reduction, value=_value)
+define("All", "Any", "EuclideanNorm", shape=reduction)
 
 
 def _arg_max(ctx: ShapeContext) -> Sequence[Shape]:
@@ -83,59 +63,32 @@ def _arg_max(ctx: ShapeContext) -> Sequence[Shape]:
     if shape is None:
         return (None,)
     if not shape:
-        raise refused("the input has rank 1 or more, got a scalar", 1)
+        raise refused("the input has rank 1 or more, got a scalar")
     if axis is None:
         return ((None,) * (len(shape) - 1),)
-    at = normalized(axis, len(shape), 1)
+    at = normalized(axis, len(shape))
     return ((*shape[:at], *shape[at + 1 :]),)
 
 
 def _cumulative(ctx: ShapeContext) -> Sequence[Shape]:
     shape, axis = ctx.shapes[0], ctx.scalar(1)
     if shape is not None and axis is not None:
-        normalized(axis, len(shape), 1)
+        normalized(axis, len(shape))
     return (shape,)
 
 
-define("ArgMax", "input: T, dimension: Tidx -> output: output_type",
-       {"T": types(*REALS, *QUANTIZED, bool_), "Tidx": types(int16, *INDICES, default=int32),
-        "output_type": types(int16, uint16, int32, int64, default=int64)},
-       shape=ranked(_arg_max, dimension=0), constraints=[_ONE_AXIS])  # fmt: skip
-define("ArgMin", "input: T, dimension: Tidx -> output: output_type",
-       {"T": types(*REALS, *QUANTIZED, bool_), "Tidx": INDEX,
-        "output_type": types(*INDICES, default=int64)},
-       shape=ranked(_arg_max, dimension=0), constraints=[_ONE_AXIS])  # fmt: skip
-for _name in ("Cumprod", "Cumsum"):
-    define(_name, "x: T, axis: Tidx -> out: T",
-           {"exclusive": boolean(False), "reverse": boolean(False), "T": ALL_NUMBERS,
-            "Tidx": INDEX},
-           shape=ranked(_cumulative, axis=0), constraints=[_ONE_AXIS])  # fmt: skip
-define("AddN", "inputs: N*T -> sum: T",
-       {"N": integer(minimum=1), "T": types(*NUMBERS, *QUANTIZED, variant)}, shape=agreeing,
-       value=lambda ctx: passed(ctx) if len(ctx.shapes) == 1 else None, commutative=True,
-       constraints=[SAME_SHAPES])  # fmt: skip
+define("ArgMax", shape=ranked(_arg_max, dimension=0))
+define("ArgMin", shape=ranked(_arg_max, dimension=0))
+define("Cumprod", "Cumsum", "CumulativeLogsumexp", shape=ranked(_cumulative, axis=0))
 
 
-def _segments(ctx: ShapeContext) -> Sequence[Shape]:
-    data, ids = ctx.shapes[:2]
-    count = ctx.scalar(2)
-    if count is not None and count < 0:
-        raise refused(f"num_segments is not negative, got {count}", 2)
-    if data is None or ids is None:
-        return (None,)
-    if len(ids) > len(data) or not is_compatible(data[: len(ids)], ids):
-        raise refused(
-            f"the ids {shape_text(ids)} are no first axes of the data {shape_text(data)}", 1
-        )
-    return ((count, *data[len(ids) :]),)
+def _accumulated(ctx: ShapeContext) -> Sequence[Shape]:
+    return (agreed((*ctx.shapes, ctx.attrs["shape"])),)
 
 
-define("UnsortedSegmentSum",
-       "data: T, segment_ids: Tindices, num_segments: Tnumsegments -> output: T",
-       {"T": ALL_NUMBERS, "Tindices": types(int16, *INDICES), "Tnumsegments": INDEX},
-       shape=ranked(_segments, num_segments=0),
-       constraints=["C1: num_segments is a scalar; the shape of the ids starts that of the data",
-                    "C2: num_segments is not negative"])  # fmt: skip
+define("AccumulateNV2", shape=_accumulated)
+define("AddN", shape=agreeing, value=lambda ctx: passed(ctx) if len(ctx.shapes) == 1 else None)
+
 
 # ---------------------------------------------------------------------------------------- ranges
 
@@ -156,7 +109,7 @@ def _range_bounds(ctx: ShapeContext) -> tuple[float, float, float] | None:
 def _range(ctx: ShapeContext) -> Sequence[Shape]:
     for i, name in enumerate(("start", "limit", "delta")):
         if ctx.shapes[i] is not None and ctx.shapes[i] != ():
-            raise refused(f"{name} is a scalar, got {shape_text(ctx.shapes[i])}", 1)
+            raise refused(f"{name} is a scalar, got {shape_text(ctx.shapes[i])}")
     bounds = _range_bounds(ctx)
     if bounds is None:
         return ((None,),)
@@ -166,9 +119,9 @@ def _range(ctx: ShapeContext) -> Sequence[Shape]:
 def range_length(start: float, limit: float, delta: float) -> int:
     """Number of elements of `Range`. Raises ShapeError where delta leads away from limit."""
     if delta == 0:
-        raise refused("delta is not zero", 2)
+        raise refused("delta is not zero")
     if start != limit and (limit > start) != (delta > 0):
-        raise refused(f"delta {delta} leads from {start} away from {limit}", 2)
+        raise refused(f"delta {delta} leads from {start} away from {limit}")
     if isinstance(start, int) and isinstance(limit, int) and isinstance(delta, int):
         return len(range(start, limit, delta))
     return math.ceil(abs((limit - start) / delta))
@@ -183,23 +136,17 @@ def _range_value(ctx: ShapeContext) -> Value | None:
     return tuple(numbers) if len(numbers) <= 1024 else None
 
 
-_RANGE_TYPES = (*FLOATS, *SIGNED, uint16, uint32, uint64)
-define("Range", "start: Tidx, limit: Tidx, delta: Tidx -> output: Tidx",
-       {"Tidx": types(*_RANGE_TYPES, default=int32)}, shape=_range, value=_range_value,
-       constraints=["C1: start, limit and delta are scalars",
-                    "C2: delta is not zero and leads to limit"])  # fmt: skip
+define("Range", shape=_range, value=_range_value)
 
 
 def _lin_space(ctx: ShapeContext) -> Sequence[Shape]:
     for i, name in enumerate(("start", "stop", "num")):
         if ctx.shapes[i] is not None and ctx.shapes[i] != ():
-            raise refused(f"{name} is a scalar, got {shape_text(ctx.shapes[i])}", 1)
+            raise refused(f"{name} is a scalar, got {shape_text(ctx.shapes[i])}")
     count = ctx.scalar(2)
     if count is not None and count <= 0:
-        raise refused(f"num is 1 or more, got {count}", 2)
+        raise refused(f"num is 1 or more, got {count}")
     return ((count,),)
 
 
-define("LinSpace", "start: T, stop: T, num: Tidx -> output: T",
-       {"T": types(*FLOATS), "Tidx": INDEX}, shape=_lin_space,
-       constraints=["C1: start, stop and num are scalars", "C2: num is 1 or more"])  # fmt: skip
+define("LinSpace", shape=_lin_space)

@@ -13,7 +13,8 @@ from graphvm_runtime.ir.bodies import body_keys, body_ref, with_bodies
 from graphvm_runtime.ir.constants import constant
 from graphvm_runtime.ir.graph import Endpoint, Function, Graph, Node, Source, source_text
 from graphvm_runtime.ops.functional import LOOPS
-from graphvm_runtime.ops.registry import AttrValue, FuncRef, Trait, lookup
+from graphvm_runtime.ops.registry import Trait, lookup
+from graphvm_runtime.ops.signature import AttrValue, FuncRef
 from graphvm_runtime.shapes import TensorType
 
 _BOOL = TensorType(bool_, ())
