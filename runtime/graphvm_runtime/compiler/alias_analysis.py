@@ -1,4 +1,4 @@
-"""Memory planning: aliases, last uses, in-place reuse and what escapes a step.
+"""Memory planning: aliases, in-place reuse and what escapes a step.
 
 A register's *roots* are the memory that it may share: registers that hold fresh memory, and
 memory from outside of the program as negative numbers.
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from graphvm_runtime.compiler.last_use import LastUses
 from graphvm_runtime.compiler.program import Call, Instruction, While, touched
 from graphvm_runtime.shapes import TensorType, bytes_of
 
@@ -31,6 +32,7 @@ class Finished(NamedTuple):
         result_roots: for each result, its roots as the caller sees them.
         owned: positions of the variables that are the program's own in the next iteration too,
             and that it writes over or hands on to one another.
+        uses: last uses in that code.
     """
 
     code: list[Instruction]
@@ -38,6 +40,7 @@ class Finished(NamedTuple):
     result_copies: tuple[bool, ...]
     result_roots: tuple[frozenset[int], ...]
     owned: frozenset[int]
+    uses: LastUses
 
 
 class Ownership:
@@ -121,7 +124,7 @@ class Ownership:
             and (r in over or r in results)
         )  # fmt: skip
         leaving = finish.kept.union(*(self.roots[r] for r in results))
-        return Finished(done, leaving, copies, roots, owned)
+        return Finished(done, leaving, copies, roots, owned, finish.uses)
 
     def _of_results(
         self, results: Sequence[int], kept: set[int]
@@ -164,27 +167,16 @@ class _MemoryPlanner:
         self.kept: set[int] = set()
         self.spare = list(memory.variables)  # those that nothing was written over yet
         self.descended = set(memory.variables)  # registers with the memory of a variable
-        self.last: dict[int, int] = {}
-        for at, ins in enumerate(code):
-            for r in ins.inputs:
-                self.last[r] = at
-        for r in results:
-            self.last[r] = len(code)
-        self.sharing: dict[int, list[int]] = {}
-        for r, roots in enumerate(self.roots):
-            for root in roots:
-                self.sharing.setdefault(root, []).append(r)
+        self.uses = LastUses(code, results, self.roots)
 
     def run(self) -> list[Instruction]:
         code = [self._with_memory(at, ins) for at, ins in enumerate(self.code)]
-        last = self.last
-        for at, ins in enumerate(code):
-            for r in touched(ins):
-                last[r] = max(at, last.get(r, -1))
+        self.uses.add(code)
+        last = self.uses.of_register
         out = []
         for at, ins in enumerate(code):
-            dead = [r for r in ins.outputs if r not in last]
-            dead += dict.fromkeys(r for r in touched(ins) if last[r] == at)
+            dead = [r for r in ins.outputs if last(r) < 0]
+            dead += dict.fromkeys(r for r in touched(ins) if last(r) == at)
             out.append(replace(ins, dead=tuple(dead)))
         return out
 
@@ -212,9 +204,7 @@ class _MemoryPlanner:
         """Whether the register's memory is the program's own and nobody reads it after."""
         roots = self.roots[register]
         return (
-            bool(roots)
-            and all(root >= 0 for root in roots)
-            and all(self.last.get(r, -1) <= at for root in roots for r in self.sharing[root])
+            bool(roots) and all(root >= 0 for root in roots) and self.uses.of_memory(register) <= at
         )
 
     def _taken(

@@ -189,7 +189,7 @@ class _Assembly:
         )
         code, buffers = done.code, tuple[TensorType, ...]()
         if not blocking and self.assembler.plans:
-            code, buffers = planned(code, memory.types, memory.roots, done.leaving)
+            code, buffers = planned(code, memory.types, memory.roots, done.leaving, done.uses)
             code = [self._checked(ins) for ins in code]
         return Program(
             name=self.name,

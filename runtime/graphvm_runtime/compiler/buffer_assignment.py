@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from graphvm_runtime.compiler.last_use import LastUses
 from graphvm_runtime.compiler.program import Call, Instruction
 from graphvm_runtime.shapes import TensorType, bytes_of
 
@@ -21,6 +22,7 @@ def planned(
     types: Mapping[int, TensorType],
     roots: Sequence[frozenset[int]],
     leaving: set[int],
+    uses: LastUses,
 ) -> tuple[list[Instruction], tuple[TensorType, ...]]:
     """The code with buffers assigned, and the types of the buffers.
 
@@ -29,12 +31,8 @@ def planned(
         types: of the registers.
         roots: for each register the registers whose memory it may share.
         leaving: roots that leave the program, as results or kept by a kernel.
+        uses: last uses in the code.
     """
-    last: dict[int, int] = {}
-    for at, ins in enumerate(code):
-        for register in (*ins.inputs, *ins.outputs):
-            for root in roots[register]:
-                last[root] = at
     # what is overwritten in place lives on as another register
     after = {i.into: i.outputs[0] for i in code if isinstance(i, Call) and i.into >= 0}
     buffers: list[TensorType] = []
@@ -48,7 +46,7 @@ def planned(
             while lives[-1] in after:
                 lives.append(after[lives[-1]])
             own = all(roots[r] == {r} and r not in leaving for r in lives)
-            if own and _pays(ins, types[register], last[register] == at):
+            if own and _pays(ins, types[register], uses.of_memory(register) <= at):
                 type_ = types[register]
                 slots = free.setdefault(type_, [])
                 if slots:
@@ -56,7 +54,8 @@ def planned(
                 else:
                     slot = len(buffers)
                     buffers.append(type_)
-                ending.setdefault(max(last[r] for r in lives), []).append(slot)
+                end = max(at, *map(uses.of_memory, lives))
+                ending.setdefault(end, []).append(slot)
                 ins = replace(ins, buffer=slot)
         out.append(ins)
         for slot in ending.pop(at, ()):

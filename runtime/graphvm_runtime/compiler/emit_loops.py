@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from graphvm_runtime.compiler.induction import Counter, counters
-from graphvm_runtime.compiler.program import Call, Program, Subprogram, While, touched
+from graphvm_runtime.compiler.program import Call, Program, Subprogram, While
 from graphvm_runtime.ir.graph import Node
 
 
@@ -233,7 +233,7 @@ def _written_last(body: Program) -> dict[int, int]:
     Returns:
         Register -> which variable it becomes.
     """
-    last = {r: at for at, ins in enumerate(body.code) for r in touched(ins)}
+    last = {r: at for at, ins in enumerate(body.code) for r in ins.dead}
     out: dict[int, int] = {}
     for at, ins in enumerate(body.code):
         for register in ins.outputs if isinstance(ins, Call) else ():

@@ -64,6 +64,6 @@ class CutFeeds:
 def placeholder(node: Node, index: int, name: str) -> Node:
     """A placeholder for an output of a node; it remembers the op that it stands for."""
     type_ = TensorType(node.outputs[index].dtype.base, node.outputs[index].shape)
-    op = node.attrs.get("_fed", node.op.name)
+    op = node.attrs.get("_fed", node.op.name.encode())
     attrs = MappingProxyType({"dtype": type_.dtype, "shape": type_.shape, "_fed": op})
     return Node(name, lookup("Placeholder"), (), (), attrs, (type_,), node.device, node.source)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from graphvm_runtime.compiler.induction import induction
 from graphvm_runtime.compiler.request import Request
 from graphvm_runtime.dtypes import float32, float64, int32, resource, variant
 from graphvm_runtime.ir.bodies import is_loop_invariant, postorder
@@ -130,26 +131,15 @@ class _Candidates:
 
     def _counted(self) -> tuple[Endpoint, int] | None:
         """The parameter that counts from 0 in ones, and up to what constant."""
-        inside = self.cond.body.by_name
-        test = _captured_tensors(inside, self.cond.results[0])
-        if test.op.name != "Less":
+        cond, body = _Region(self.cond), _Region(self.body)
+        found = induction(cond, body, cond.results[0])
+        if found is None or found.sign != "<" or found.step != 1:
             return None
-        places = {p: i for i, p in enumerate(self.cond.params)}
-        place, limit = places.get(_end(inside, test.inputs[0])), _end(inside, test.inputs[1])
-        if place is None:
-            return None
-        bound = _constant(inside, limit)
-        if limit in places and is_loop_invariant(self.body, places[limit]):
-            bound = _constant(self.outer.nodes, self.loop.inputs[places[limit]])
-        counter = self.body.params[place]
-        step = _captured_tensors(self.nodes, self.body.results[place])
-        counts = (
-            step.op.name in ("Add", "AddV2")
-            and counter in (_end(self.nodes, e) for e in step.inputs)
-            and 1 in (_constant(self.nodes, e) for e in step.inputs)
-            and _constant(self.outer.nodes, self.loop.inputs[place]) == 0
-        )
-        return (counter, bound) if counts and bound is not None else None
+        bound = found.bound
+        if bound is None:
+            bound = _constant(self.outer.nodes, self.loop.inputs[found.bound_place])
+        start = _constant(self.outer.nodes, self.loop.inputs[found.place])
+        return (body.params[found.place], bound) if start == 0 and bound is not None else None
 
     def _product(self, node: Node, counter: Endpoint, trips: int) -> _Product | None:
         if node.attrs["transpose_a"] or node.attrs["transpose_b"] or node.after:
@@ -372,6 +362,24 @@ class _Move:
             body=replace(old.body, nodes=tuple(ordered(level.nodes.values()))),
         )
         return name
+
+
+class _Region:
+    """A function as a region of a loop; endpoints are its values, behind what hands them on."""
+
+    def __init__(self, function: Function) -> None:
+        self.nodes = function.body.by_name
+        self.params = function.params
+        self.results = tuple(_end(self.nodes, e) for e in function.results)
+
+    def made_by(self, value: Endpoint) -> tuple[str, Sequence[Endpoint]] | None:
+        """The op that makes a value, with its inputs."""
+        node = self.nodes[value.node]
+        return node.op.name, [_end(self.nodes, e) for e in node.inputs]
+
+    def constant(self, value: Endpoint) -> int | None:
+        """A whole number that is known."""
+        return _constant(self.nodes, value)
 
 
 def _end(nodes: Mapping[str, Node], end: Endpoint) -> Endpoint:

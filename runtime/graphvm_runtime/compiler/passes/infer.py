@@ -27,7 +27,7 @@ class Infer:
     def __call__(self, graph: Graph, request: Request) -> tuple[Graph, Request]:
         """The graph with its types as the feeds leave them."""
         cut = any(
-            "_fed" in n.attrs and not has_trait(n.attrs["_fed"], Trait.OUTSIDE)
+            "_fed" in n.attrs and not has_trait(n.attrs["_fed"].decode(), Trait.OUTSIDE)
             for n in (graph.by_name[e.node] for e in request.feeds if e.node in graph.by_name)
         )
         if not cut and not self.always:

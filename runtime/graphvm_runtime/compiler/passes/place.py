@@ -359,7 +359,7 @@ class _Body:
                 f"{second.name!r} on {other}, and something uses either",
                 node=second.signature(),
                 made=source_text(second.source),
-                do="put both on the same device",
+                do=f"place {second.name!r} on {one} too",
             )
         return next(iter(found))
 

@@ -68,7 +68,7 @@ class Partition:
                 "dataflow primitives that could not be raised to functional control flow do not "
                 "span devices",
                 node=node.signature(),
-                do="place all of the graph on one device",
+                do=f"place all of it on {self.default}, or build it with cond and while_loop",
             )
         return [whole(graph, request, devices.pop() if devices else self.default)]
 

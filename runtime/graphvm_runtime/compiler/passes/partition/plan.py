@@ -216,7 +216,7 @@ class Cuts:
         if len(devices) > 1:
             raise UnimplementedError(
                 f"function {name!r} calls itself and spans devices",
-                do="place all of it on one device",
+                do=f"place all of its nodes on {devices[0]}",
             )
         home = devices[0] if devices else self.default
         return Summary([home], [[home] for _ in function.params], [home for _ in function.results])

@@ -195,7 +195,7 @@ class Writer:
                 f"{what} cannot leave its device: {end} is on {home} and used on {device}",
                 node=node.signature(),
                 made=source_text(node.source),
-                do="put what uses it on the same device",
+                do=f"place what uses it on {home}",
             )
         number = self._edges[end, home, device] = self.shared.channel()
         self.sent(
