@@ -47,7 +47,8 @@ _SHAPE = np.array([2, 2], np.int64)
 
 def crossed() -> Iterable[Sample]:
     def of_(
-        dense: list[Any], sparse: list[Any] | None = None, salt: tuple[int, ...] = (1, 5),
+        dense: list[Any], sparse: tuple[list[Any], ...] | None = None,
+        salt: tuple[int, ...] = (1, 5),
         buckets: int = 0, strong: bool = False,
     ) -> Sample:  # fmt: skip
         places, values, shapes = sparse or ([], [], [])

@@ -73,8 +73,8 @@ def encoded() -> Iterable[Sample]:
 
 
 def scripts() -> Iterable[Sample]:
-    yield given(np.arange(-2, 0x3400, 7, np.int32))
-    yield given(np.arange(0x3400, 0x110010, 977, np.int32))
+    yield given(np.arange(-2, 0x3400, 7).astype(np.int32))
+    yield given(np.arange(0x3400, 0x110010, 977).astype(np.int32))
     yield given(int_(97))
     yield given(ints().reshape(0, 2))
 

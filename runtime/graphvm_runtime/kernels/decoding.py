@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphvm_runtime.dtypes import Array, DType, bool_, string
+from graphvm_runtime.dtypes import DType, bool_, string
 from graphvm_runtime.errors import (
     DataLossError,
     GraphvmError,
@@ -25,6 +25,7 @@ from graphvm_runtime.kernels.numerals import number
 from graphvm_runtime.kernels.object_arrays import mapped
 from graphvm_runtime.kernels.precision import as_strings
 from graphvm_runtime.kernels.registry import kernel, plain
+from graphvm_runtime.kernels.shape_rule import refusing
 
 _BASE64 = re.compile(rb"[0-9A-Za-z_-]*")
 _WINDOWS = {b"ZLIB": zlib.MAX_WBITS, b"GZIP": zlib.MAX_WBITS + 16}  # what tells zlib the form
@@ -87,7 +88,7 @@ def _decompress(node: Node) -> Callable[..., Any]:
 # ------------------------------------------------------------------------------------ raw numbers
 
 
-def _numbers(data: bytes, dtype: DType, little_endian: bool) -> Array:
+def _numbers(data: bytes, dtype: DType, little_endian: bool) -> Any:
     """The numbers that bytes are; of complex ones each half is turned by itself."""
     if dtype is bool_:
         return np.frombuffer(data, np.uint8) != 0
@@ -137,6 +138,7 @@ def _padded_raw(node: Node) -> Callable[..., Any]:
 
 
 @kernel("DecodeCSV")
+@refusing
 def _csv(node: Node) -> Callable[..., Any]:
     names = ("OUT_TYPE", "field_delim", "use_quote_delim", "na_value", "select_cols")
     types, delimiter, quotes, missing, columns = (node.attrs[n] for n in names)
@@ -196,6 +198,7 @@ def _value(field: bytes, dtype: DType, row: int, column: int) -> Any:
 
 
 @kernel("ParseTensor")
+@refusing
 def _parse_tensor(node: Node) -> Callable[..., Any]:
     from google.protobuf.message import DecodeError
 
@@ -230,7 +233,8 @@ def _serialize_tensor(node: Node) -> Callable[..., Any]:
 
     def call(tensor: Any) -> Any:
         x = as_strings(tensor) if dtype is string else np.asarray(tensor)
-        proto = TensorProto(dtype=dtype.enum, tensor_shape=shape_proto(x.shape))
+        proto = TensorProto(tensor_shape=shape_proto(x.shape))
+        proto.dtype = dtype.enum  # type: ignore[assignment]  # any of its numbers
         if dtype is string:
             proto.string_val.extend(x.reshape(-1).tolist())
         else:

@@ -15,6 +15,7 @@ from graphvm_runtime.ir.graph import Node
 from graphvm_runtime.kernels.hashes import combined, fingerprint64, hash64, siphash
 from graphvm_runtime.kernels.object_arrays import mapped, one
 from graphvm_runtime.kernels.registry import kernel
+from graphvm_runtime.kernels.shape_rule import refusing
 
 _LARGEST = 2**63 - 1
 
@@ -34,6 +35,7 @@ def _to_bucket(node: Node) -> Callable[..., Any]:
 
 
 @kernel("Fingerprint")
+@refusing
 def _fingerprint(node: Node) -> Callable[..., Any]:
     texts = node.attrs["T"] is string
 

@@ -18,6 +18,7 @@ from graphvm_runtime.kernels.numerals import number
 from graphvm_runtime.kernels.object_arrays import mapped, vector
 from graphvm_runtime.kernels.precision import as_strings
 from graphvm_runtime.kernels.registry import kernel, plain
+from graphvm_runtime.kernels.shape_rule import refusing
 from graphvm_runtime.kernels.shown import formatted
 
 
@@ -171,15 +172,19 @@ def _to_number(node: Node) -> Callable[..., Any]:
 
 
 @kernel("Substr")
+@refusing
 def _substr(node: Node) -> Callable[..., Any]:
-    parts = bytes if node.attrs["unit"] == b"BYTE" else _characters
+    parts: Callable[[Any], Any] = bytes if node.attrs["unit"] == b"BYTE" else _characters
 
     def call(texts: Any, starts: Any, lengths: Any) -> Any:
         inputs = np.broadcast_arrays(as_strings(texts), starts, lengths)
         out = np.empty(inputs[0].shape, object)
         for at in np.ndindex(out.shape):
-            whole, start, length = (x[at] for x in inputs)
-            have = parts(whole)
+            text: Any
+            start: Any
+            length: Any
+            text, start, length = (x[at] for x in inputs)
+            have: Any = parts(text)
             if not -len(have) <= start <= len(have):
                 raise InvalidArgumentError(
                     f"pos must lie within the string, of {len(have)}, got {start}"
@@ -255,6 +260,7 @@ def ragged_as_sparse(rows: list[list[bytes]]) -> tuple[Array, Array, Array]:
 
 
 @kernel("StringSplit")
+@refusing
 def _split(node: Node) -> Callable[..., Any]:
     skip: bool = node.attrs["skip_empty"]
 
@@ -274,6 +280,7 @@ def _split(node: Node) -> Callable[..., Any]:
 
 
 @kernel("StringSplitV2")
+@refusing
 def _split_at_most(node: Node) -> Callable[..., Any]:
     most: int = node.attrs["maxsplit"]
 
