@@ -61,6 +61,7 @@ def _as_bytes(found: Array) -> Array:
 
 
 @kernel("SparseCrossHashed")
+@refusing
 def _cross(node: Node) -> Callable[..., Any]:
     count: int = node.attrs["N"]
     tables_end = 3 * count + len(node.attrs["dense_types"])

@@ -111,7 +111,7 @@ class Placed:
     def matrix(self, x: Array) -> Array:
         """All windows of the image x: [batch * windows, elements of a window, channels]."""
         if self._is_image():
-            return x.reshape(-1, 1, x.shape[-1])
+            return x.reshape(math.prod(x.shape[:-1]), 1, x.shape[-1])
         return self._rows(self._view(x))
 
     def tiles(self, x: Array) -> Iterator[tuple[slice, Array]]:

@@ -13,6 +13,7 @@ def _loss(ctx: ShapeContext) -> Sequence[Shape]:
     times, batch, classes = with_rank(ctx, 0, 3)
     indices, values = with_rank(ctx, 1, 2), with_rank(ctx, 2, 1)
     agreed([indices[:1], values])
+    agreed([indices[1:], (2,)])
     (batch,) = agreed([(batch,), with_rank(ctx, 3, 1)]) or (None,)
     return ((batch,), (times, batch, classes))
 

@@ -104,8 +104,15 @@ def _rank(ctx: ShapeContext) -> int:
     return len(pool_windows(ctx.attrs)[0].layout) if "ksize" in ctx.attrs else 4
 
 
+def _check_windows(ctx: ShapeContext) -> None:
+    """Checks windows that come as the last two inputs."""
+    if "ksize" not in ctx.attrs:
+        _attrs_of_inputs(ctx, 3)
+
+
 def _like_first(ctx: ShapeContext) -> Sequence[Shape]:
     rank = _rank(ctx)
+    _check_windows(ctx)
     if rank == 4:
         agreed([with_rank(ctx, 1, 4), with_rank(ctx, 2, 4)])
     with_rank(ctx, 1, rank), with_rank(ctx, 2, rank)
@@ -114,6 +121,7 @@ def _like_first(ctx: ShapeContext) -> Sequence[Shape]:
 
 def _like_second(ctx: ShapeContext) -> Sequence[Shape]:
     rank = _rank(ctx)
+    _check_windows(ctx)
     agreed([with_rank(ctx, 0, rank), with_rank(ctx, 2, rank)])
     return (with_rank(ctx, 1, rank),)
 
