@@ -30,15 +30,31 @@ def arguments() -> argparse.Namespace:
         "--peer", action="append", default=[], metavar="IMPL=PYTHON", help="graphvm or tensorflow"
     )
     parser.add_argument("--rows", default="", help=f"comma separated, of {', '.join(rows)}")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--threads", type=positive, default=2)
     parser.add_argument("--seconds", type=float, default=600, help="limit of one row of one peer")
     parser.add_argument("--json", type=Path, help="also write all figures there")
     parsed = parser.parse_args()
     asked = [each for each in parsed.rows.split(",") if each]
-    parsed.rows = [row for row in rows if not asked or row in asked or row.split("_")[0] in asked]
+    for each in asked:
+        if not any(each in names(row) for row in rows):
+            parser.error(f"no row is called {each!r}; rows are {', '.join(rows)}")
+    parsed.rows = [row for row in rows if not asked or not names(row).isdisjoint(asked)]
     parsed.peers = {"graphvm": sys.executable, **dict(peer.split("=", 1) for peer in parsed.peer)}
     return parsed
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, got {count}")
+    return count
+
+
+def names(row: str) -> set[str]:
+    """Of `w11_graph`: that and `w11`."""
+    return {row, row.split("_")[0]}
 
 
 def number(row: str) -> int:

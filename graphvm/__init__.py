@@ -137,7 +137,7 @@ def __getattr__(name: str) -> Any:
     """What is loaded when it is first asked for."""
     found = _WHERE.get(name)
     if found is None:
-        from graphvm.absent import absent
+        from graphvm.graph.absent import absent
 
         raise absent("graphvm", name, __all__)
     module, own = found

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphvm.absent import absent
+from graphvm.graph.absent import absent
 from graphvm.ops import nn as _functions
 
 if TYPE_CHECKING:

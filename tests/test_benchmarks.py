@@ -17,6 +17,26 @@ def test_the_table_of_the_readme_names_every_row() -> None:
     assert [row.stem for row in ROWS if f"`{row.stem}`" not in text] == []
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--rows", "w99"], "no row is called 'w99'; rows are w1_session, "),
+        (["--rows", "w1,nothing"], "no row is called 'nothing'"),
+        (["--rounds", "0"], "--rounds: must be 1 or more, got 0"),
+        (["--threads", "-1"], "--threads: must be 1 or more, got -1"),
+    ],
+)
+def test_a_command_line_that_would_run_nothing_is_refused(options: list[str], said: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "run.py"), *options],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+
+
 @pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.stem)

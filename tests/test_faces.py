@@ -16,11 +16,11 @@ from google.protobuf.message import Message
 
 import graphvm
 import graphvm_runtime
+from graphvm.graph.absent import NAMES, tensorflow_names
 from graphvm_runtime import config
 
 ROOT = Path(__file__).resolve().parent.parent
 FACE = Path(__file__).parent / "data" / "face.txt"
-TF1_NAMES = Path(__file__).parent / "data" / "tf1_names.txt"
 
 
 def packages() -> Iterator[str]:
@@ -173,7 +173,7 @@ def test_no_module_of_ours_has_a_name_of_tensorflow_that_is_none() -> None:
 
     The names are those of TensorFlow 2.21's `compat.v1`, modules marked by a slash.
     """
-    others = {name for name in TF1_NAMES.read_text().split() if not name.endswith("/")}
+    others = {name for name in NAMES.read_text().split() if not name.endswith("/")}
     ours = {
         found.name.removeprefix("graphvm.")
         for found in pkgutil.walk_packages(graphvm.__path__, "graphvm.")
@@ -189,13 +189,32 @@ def test_no_module_of_ours_has_a_name_of_tensorflow_that_is_none() -> None:
         (graphvm.nn, "dynamic_rn", "did you mean dynamic_rnn"),
         (graphvm.train, "AdamOptimiser", "did you mean AdamOptimizer"),
         (graphvm.compat.v1, "placeholdr", "did you mean placeholder"),
-        (graphvm, "quantum_leap", "not here yet"),
+        (graphvm, "quantum_leap", "TensorFlow 1 is not known to have it"),
+        (graphvm, "arg_max", "no 'arg_max' yet; it is TensorFlow's\n  do  did you mean argmax"),
+        (graphvm, "layers", "no 'layers' yet; it is TensorFlow's"),
     ],
 )
 def test_an_absent_name_gets_help(module: ModuleType, name: str, said: str) -> None:
     with pytest.raises(AttributeError, match=said):
         getattr(module, name)
     assert not hasattr(module, name)
+
+
+@pytest.mark.parametrize(
+    "module", [graphvm, graphvm.nn, graphvm.train, graphvm.compat.v1], ids=lambda m: m.__name__
+)
+def test_a_name_of_tensorflow_that_is_absent_is_not_taken_for_a_slip(module: ModuleType) -> None:
+    prefix = {graphvm.nn: "nn.", graphvm.train: "train."}.get(module, "")
+    own = {name.removeprefix(prefix) for name in tensorflow_names() if name.startswith(prefix)}
+    absent = sorted(name for name in own if "." not in name and not hasattr(module, name))
+    assert absent
+    for name in absent:
+        with pytest.raises(AttributeError, match="yet; it is TensorFlow's") as error:
+            getattr(module, name)
+        meant = re.findall(r"did you mean (.*)\?", str(error.value))
+        assert [
+            m for m in meant if m.replace("_", "").lower() != name.replace("_", "").lower()
+        ] == []
 
 
 def test_errors_are_made_as_tensorflow_makes_them() -> None:

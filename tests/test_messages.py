@@ -14,7 +14,7 @@ from graphvm_runtime.errors import GraphvmError
 
 ROOT = Path(__file__).resolve().parent.parent
 # where the form is written
-FORMS = {"graphvm/absent.py", "graphvm_runtime/errors.py", "graphvm_runtime/ir/lints.py"}
+FORMS = {"graphvm/graph/absent.py", "graphvm_runtime/errors.py", "graphvm_runtime/ir/lints.py"}
 
 
 def files() -> Iterator[tuple[str, ast.Module]]:

@@ -5,7 +5,7 @@ Source: `tf.compat.v1.train`.
 
 from typing import NoReturn
 
-from graphvm.absent import absent
+from graphvm.graph.absent import absent
 from graphvm.train.adam import AdamOptimizer
 from graphvm.train.checkpoints import (
     NewCheckpointReader,

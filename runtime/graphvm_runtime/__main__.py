@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,7 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ))  # fmt: skip
     _add_inspect(commands.add_parser(
         "inspect", help="print a graph",
-        description="Prints a GraphDef, MetaGraphDef or SavedModel (.pb or .pbtxt), a line a node.",
+        description="Prints a GraphDef, MetaGraphDef or SavedModel (.pb or .pbtxt), a line a node. "
+        "Ops that are not known here are marked by ? and named at the end.",
     ))  # fmt: skip
     _add_lint(commands.add_parser(
         "lint", help="find side effects that always run, or never do",
@@ -136,19 +136,22 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
 
 
 def _inspect(given: argparse.Namespace) -> int:
+    from graphvm_runtime.ir.definition_text import counted_ops, print_definition, unknown_ops
     from graphvm_runtime.ir.graphdef.read import read_graph
     from graphvm_runtime.ir.text import print_graph
 
     for title, definition in _graphs_in(given.file):
         print(f"# {title}")
+        unknown = unknown_ops(definition)
         if given.summary:
-            count = Counter(n.op for n in definition.node)
-            for function in definition.library.function:
-                count.update(n.op for n in function.node_def)
-            for op, number in count.most_common():
-                print(f"{number:8} {op}")
+            for op, number in counted_ops(definition).most_common():
+                print(f"{number:8} {'? ' if op in unknown else ''}{op}")
+        elif unknown:
+            print(print_definition(definition, limit=16))
         else:
             print(print_graph(read_graph(definition), limit=16))
+        if unknown:
+            print(f"# ops not known here, marked by ?: {', '.join(unknown)}")
     return 0
 
 

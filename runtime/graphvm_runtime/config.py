@@ -99,7 +99,28 @@ def _left_out(text: str) -> str:
     return text
 
 
-DUMP = Switch("GRAPHVM_DUMP", "", str, "folder for the IR text after each pass")
+def _folder(text: str) -> str:
+    """A folder, which is made where it is not there yet."""
+    if text:
+        try:
+            os.makedirs(text, exist_ok=True)
+        except (OSError, ValueError) as error:
+            raise GraphError(
+                f"the folder {text!r} cannot be made: {getattr(error, 'strerror', None) or error}",
+                do="name a folder that can be written",
+            ) from None
+    return text
+
+
+def _file(text: str) -> str:
+    """A file to write, in a folder that is there."""
+    if text and (os.path.isdir(text) or not os.path.isdir(os.path.dirname(text) or ".")):
+        what = "is a folder" if os.path.isdir(text) else "is in no folder that exists"
+        raise GraphError(f"the file {text!r} {what}", do="name a file that can be written")
+    return text
+
+
+DUMP = Switch("GRAPHVM_DUMP", "", _folder, "folder for the IR text after each pass")
 VERIFY = Switch("GRAPHVM_VERIFY", False, _flag, "check invariants after each pass")
 PASSES = Switch("GRAPHVM_PASSES", "", _left_out, "passes to leave out, -fold,-simplify")
 INTERPRET = Switch("GRAPHVM_INTERPRET", False, _flag, "one instruction at a time")
@@ -107,7 +128,7 @@ EMIT = Switch("GRAPHVM_EMIT", False, _flag, "optimise and emit at once, not afte
 CHECK_NUMERICS = Switch(
     "GRAPHVM_CHECK_NUMERICS", False, _flag, "stop at the first NaN or infinity, naming its node"
 )
-TRACE = Switch("GRAPHVM_TRACE", "", str, "file for a Chrome trace of each step")
+TRACE = Switch("GRAPHVM_TRACE", "", _file, "file for a Chrome trace of each step")
 LOG = Switch(
     "GRAPHVM_LOG", "", _some_of("compile", "place", "rpc"), "what to log: compile, place, rpc"
 )

@@ -90,6 +90,12 @@ def test_a_list_of_one_and_its_element_are_fetched_apart() -> None:
         ("GRAPHVM_LOG=nosuch", "compile, place, rpc"),
         ("GRAPHVM_TRACEBACK=x", "write full"),
         ("GRAPHVM_NOSUCH=1", "unknown setting"),
+        (
+            "GRAPHVM_DUMP=/dev/null/dump",
+            "GraphError: GRAPHVM_DUMP: the folder '/dev/null/dump' cannot",
+        ),
+        ("GRAPHVM_TRACE=/dev/null/trace", "'/dev/null/trace' is in no folder that exists"),
+        ("GRAPHVM_TRACE=/dev", "'/dev' is a folder"),
     ],
 )
 def test_a_setting_that_nobody_knows_is_an_error(setting: str, says: str) -> None:

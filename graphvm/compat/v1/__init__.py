@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import graphvm
-from graphvm.absent import absent
+from graphvm.graph.absent import absent
 
 __all__ = dir(graphvm)
 
