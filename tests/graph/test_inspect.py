@@ -18,7 +18,7 @@ def strange() -> tf.GraphDef:
         tf.constant([1.0, 2.0], name="one")
     message = graph.as_graph_def()
     node = message.node.add(name="lost", op="NoSuchOp", input=["one", "^one"])
-    node.attr["T"].type = 1
+    node.attr["T"].type = 1  # type: ignore[assignment]
     node.attr["text"].s = b"hi"
     node.device = "/device:CPU:0"
     message.node.add(name="called", op="body", input=["one"])

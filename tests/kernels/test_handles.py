@@ -19,7 +19,11 @@ VARIANTS = ("tensor list", "optional", "dataset")
 TAKEN = {
     "state": "variable", "training": "variable", "data_flow": "queue", "barrier": "barrier",
     "tensor_array": "tensor array", "list": "tensor list", "optional": "optional",
+    "variable_scatter": "variable", "lookup_table": "table", "accumulator": "accumulator",
 }  # fmt: skip
+
+
+TAKES_ANY = ("DestroyResourceOp",)
 
 
 def held(op: OpDef) -> list[str]:
@@ -31,10 +35,12 @@ def cases() -> Iterator[tuple[str, str]]:
     """Each op that takes something held, with each kind that it does not take."""
     for name in names():
         op = lookup(name)
-        if held(op) and op.family != "dataset":
+        if held(op) and op.family != "dataset" and name not in TAKES_ANY:
             taken = "stack" if name.startswith("Stack") else TAKEN[op.family]
             kinds = VARIANTS if op.inputs[0].dtype is tf.variant else RESOURCES
-            yield from ((name, kind) for kind in kinds if kind != taken)
+            # of these handles the graph says already that their shape is not a table's
+            other = {taken, *(("barrier", "tensor array") if taken == "table" else ())}
+            yield from ((name, kind) for kind in kinds if kind not in other)
     for name in ("MakeIterator", "IteratorGetNext", "IteratorGetNextSync"):
         yield from ((name, kind) for kind in RESOURCES if kind != "iterator")
 
@@ -63,11 +69,12 @@ def made(kind: str) -> Any:
     return tf.data.Dataset.range(3).as_variant()
 
 
-VECTORS = ("indices", "lengths", "keys")
+VECTORS = ("indices", "lengths", "keys", "begin", "end", "strides")
 ATTRS = {
     "element_dtype": tf.int64, "dtype": tf.int64, "component_types": (tf.int64,),
     "output_types": (tf.int64,), "output_shapes": ((),), "elem_type": tf.int64, "T": tf.int64,
     "shape_type": tf.int32, "limit": 3, "component_index": 0, "source": b"gradients",
+    "Tkeys": tf.int64, "Tvalues": tf.int64, "key_index": -2, "value_index": -1, "var_name": b"x",
 }  # fmt: skip
 
 
@@ -84,7 +91,9 @@ def applied(name: str, kind: str) -> Any:
         else:
             shape = (1,) if arg.name in VECTORS or (rows and "value" in arg.name) else ()
             shape = (1,) if rows and arg.name == "tensor" else shape
-            dtype = tf.float32 if op.family == "training" else arg.dtype or tf.int64
+            shape = (1,) if rows and arg.name == "grad" else shape
+            of_variable = op.family == "training" and arg.type_attr == "T"
+            dtype = arg.dtype or (tf.float32 if of_variable else tf.int64)
             array: Any = np.full(shape, "a" if dtype is tf.string else 1)
             value = tf.constant(array, dtype)
         groups.append([value] if arg.is_list else value)
