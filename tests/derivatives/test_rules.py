@@ -253,6 +253,8 @@ def test_every_differentiable_op_has_a_case() -> None:
     # declared not to be the derivative: test_quantization.py
     elsewhere |= {f"FakeQuantWithMinMax{of}" for of in ("Args", "Vars", "VarsPerChannel")}
     elsewhere |= {f"QuantizeAndDequantizeV{version}" for version in (2, 3, 4)}
+    # of float32 alone: tests/derivatives/test_normalization.py
+    elsewhere |= {f"FusedBatchNorm{v}" for v in ("", "V2", "V3", "Grad", "GradV2", "GradV3")}
     # of float32 alone: tests/rnn/test_blocks.py
     elsewhere |= {"LSTMBlockCell", "BlockLSTM", "BlockLSTMGrad", "GRUBlockCell"}
     # of float32 at most, or of first order alone: tests/derivatives/test_volumes.py

@@ -67,6 +67,7 @@ class Row:
         tolerance: relative and absolute error by name of the output type, where wider than usual.
         tested_in: the test module of an op whose state no sample can show.
         sharper: our shape function knows more than TensorFlow's.
+        unset: by the attributes of a sample, the outputs that TensorFlow leaves uninitialised.
     """
 
     op: str
@@ -79,6 +80,7 @@ class Row:
     tolerance: Mapping[str, float] = field(default_factory=dict)
     tested_in: str = ""
     sharper: bool = False
+    unset: Callable[[Mapping[str, Any]], tuple[int, ...]] = lambda attrs: ()
 
     @property
     def is_recorded(self) -> bool:

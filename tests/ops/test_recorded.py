@@ -91,7 +91,10 @@ def test_values_and_refusals_are_those_of_tensorflow(row: Row, dtype: DType) -> 
             assert is_refused_blindly(row.op, sample), f"{shown}: the kernel alone takes it"
             continue
         assert error is None, f"{shown}: {error!r}, not {outcome.outputs}"
-        for value, want in zip(got, outcome.outputs, strict=True):
+        unset = row.unset(sample.attrs)
+        for i, (value, want) in enumerate(zip(got, outcome.outputs, strict=True)):
+            if i in unset:
+                continue
             name = want.dtype.name
             limit = row.tolerance.get(name, TOLERANCE.get(name, 0.0))
             assert same(value, want, limit), f"{shown}: {value!r}, not {want!r}"
