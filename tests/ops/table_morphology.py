@@ -31,7 +31,8 @@ def _samples(gradient: bool) -> Callable[[DType], Iterable[Sample]]:
             yield given(x, k, *more, **attrs)
             yield given(np.zeros_like(x), np.zeros_like(k), *more, **attrs)
             if dtype.is_floating:
-                high = np.where(numbers(dtype, *image, seed=3) > 0, np.nan, x).astype(x.dtype)
+                high = x.copy()
+                high[numbers(dtype, *image, seed=3) > 0] = np.nan
                 yield given(high, k, *more, **attrs)
         x, k = numbers(dtype, 1, 3, 3, 2), numbers(dtype, 2, 2, 2)
         more = (x,) if gradient else ()
