@@ -77,6 +77,7 @@ def _igamma(node: Node) -> Callable[..., Any]:
         found = special.gammainc(a, x)
         if not is_lower:  # SciPy's own is wrong in the fourth digit where a is small
             found = np.where(found < 0.9999, 1 - found, special.gammaincc(a, x))
+            found = np.where(np.isnan(a + x), np.nan, found)
         found = np.where((x < 0) | (a <= 0), np.nan, found)
         return np.where(x == 0, 0.0, found) if is_lower else found
 
