@@ -47,7 +47,7 @@ def _filled(draw: Draw, start: tuple[int, int], shape: Array, dtype: np.dtype[An
 
 def _between(low: Array, high: Array) -> Draw:
     """Draws integers from `low` to below `high`."""
-    if low >= high:
+    if low.item() >= high.item():
         raise InvalidArgumentError(f"minval must be less than maxval, got {low} and {high}")
 
     def draw(key: int, counter: int, count: int, dtype: np.dtype[Any]) -> Array:
@@ -55,7 +55,7 @@ def _between(low: Array, high: Array) -> Draw:
         words = philox(key, counter, np.arange(-(-count // (2 if wide else 4))))
         if wide:
             words = words[:, 0::2] | words[:, 1::2] << _HALF
-        offsets = words.reshape(-1)[:count] % np.uint64(int(high) - int(low))
+        offsets = words.reshape(-1)[:count] % np.uint64(high.item() - low.item())
         result: Array = (offsets + low.astype(np.uint64)).astype(dtype)
         return result
 
